@@ -44,7 +44,7 @@ from mbert_atlas.config.probing import Probe
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.encoding.tags import NO_LABEL
-from mbert_atlas.f1 import Confusion
+from mbert_atlas.f1 import ClassCounts
 from mbert_atlas.representations.extraction import extract_features
 from mbert_atlas.representations.reading import read_features
 from mbert_atlas.tokenizer import tokenizer_digest
@@ -215,7 +215,8 @@ class Straightforward:
             vectors, labels = self.vectors(encoder, rows)
             gold.append(labels.numpy())
             predicted.append(head(vectors).argmax(1).numpy())
-        return Confusion.of(np.concatenate(gold), np.concatenate(predicted)).macro_f1("union")
+        counts = ClassCounts.of(np.concatenate(gold), np.concatenate(predicted))
+        return float(counts.macro_f1("union"))
 
     @torch.no_grad()
     def first_vectors(self, count: int) -> np.ndarray:

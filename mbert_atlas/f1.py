@@ -1,4 +1,4 @@
-"""F1 of items from a confusion matrix, and seqeval's F1 of spans, all from 0 to 1."""
+"""F1 of items from counts by class, and seqeval's F1 of spans, all from 0 to 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,43 +11,73 @@ Labels = Sequence[str] | Sequence[int] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Confusion:
-    """A confusion matrix, int64, shape ``(labels, labels)``; rows are gold, columns predicted."""
+class ClassCounts:
+    """Correct, gold and predicted items of each class, shape ``(..., classes, 3)``.
 
-    counts: npt.NDArray[np.int64]
+    Scores have shape ``(...)``; without any item they are 0.
+    """
+
+    counts: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, gold: Labels, prediction: Labels, labels: Labels | None = None) -> Self:
-        """Count two label sequences of equal length; ``labels`` defaults to those that occur."""
-        # Imported here, as scikit-learn would cost every training job a second.
-        from sklearn.metrics import confusion_matrix
+    def of(cls, gold: Labels, prediction: Labels) -> Self:
+        """Count two label sequences of equal length; classes are the labels that occur, sorted."""
+        labels, codes = np.unique(np.concatenate([gold, prediction]), return_inverse=True)
+        sides = codes[: len(gold)], codes[len(gold) :]
+        return cls(cls.by_sentence(*sides, np.array([len(gold)]), len(labels)).counts[0])
 
-        return cls(confusion_matrix(gold, prediction, labels=labels))
+    @classmethod
+    def by_sentence(
+        cls,
+        gold: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        lengths: npt.NDArray[Any],
+        classes: int,
+    ) -> Self:
+        """Count labels by sentence, int64, shape ``(sentences, classes, 3)``.
 
-    # Gold a a b and predicted a b b give the counts [[1, 1], [0, 1]]: accuracy 2/3, and F1 of a is
-    # 2 * 1 / (2 + 1), twice its diagonal cell over the sums of its row and its column.
+        Labels are numbers below ``classes``, those of all sentences one after the other, shape
+        ``(labels,)``; lengths are the labels of each sentence.
+        """
+        first = np.repeat(np.arange(len(lengths)), lengths) * classes
+        columns = [(first + gold)[gold == prediction], first + gold, first + prediction]
+        counts = [np.bincount(column, minlength=len(lengths) * classes) for column in columns]
+        return cls(np.stack(counts, axis=-1).reshape(len(lengths), classes, 3))
 
-    def accuracy(self) -> float:
+    # Gold a a b and predicted a b b give [[1, 2, 1], [1, 1, 2]]: accuracy 2/3, and F1 of a is
+    # 2 * 1 / (2 + 1).
+
+    def accuracy(self) -> npt.NDArray[Any]:
         """Return the accuracy."""
-        return float(np.trace(self.counts) / self.counts.sum())
+        right, gold, _ = self._sums(slice(None))
+        return _ratio(right, gold)
 
-    def macro_f1(self, classes: Literal["present", "union"]) -> float:
+    def macro_f1(self, classes: Literal["present", "union"]) -> npt.NDArray[Any]:
         """Return the mean F1 over classes: those of the gold labels (``present``), or ``union``.
 
         The latter, scikit-learn's default, has also those that are only predicted, with an F1 of 0.
         """
-        gold, predicted = self.counts.sum(1), self.counts.sum(0)
+        right, gold, predicted = np.moveaxis(self.counts, -1, 0)
         kept = gold > 0 if classes == "present" else gold + predicted > 0
-        return float((2 * np.diag(self.counts)[kept] / (gold + predicted)[kept]).mean())
+        each = _ratio(2 * right, gold + predicted)
+        return _ratio((each * kept).sum(axis=-1), kept.sum(axis=-1))
 
-    def micro_f1(self, outside: int | None = None) -> float:
+    def micro_f1(self, outside: int | None = None) -> npt.NDArray[Any]:
         """Return the F1 over all items; without ``outside`` it equals the accuracy.
 
         True positives of ``outside``, a label that is no class (``O`` of NER), don't count.
         """
-        kept = np.arange(len(self.counts)) != outside
-        gold, predicted = self.counts.sum(1)[kept].sum(), self.counts.sum(0)[kept].sum()
-        return float(2 * np.diag(self.counts)[kept].sum() / max(1, gold + predicted))
+        kept = np.arange(self.counts.shape[-2]) != outside
+        right, gold, predicted = self._sums(kept)
+        return _ratio(2 * right, gold + predicted)
+
+    def _sums(self, kept: npt.NDArray[np.bool_] | slice) -> npt.NDArray[Any]:
+        return np.moveaxis(self.counts[..., kept, :].sum(axis=-2), -1, 0)
+
+
+def _ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a quotient, float32 of float32; 0 where the denominator is 0."""
+    return np.asarray(part / np.maximum(whole, 1))
 
 
 class SpanScorer:
@@ -96,19 +126,21 @@ class SpanScorer:
     def counts(
         self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
     ) -> npt.NDArray[np.int64]:
-        """Count correct, gold and predicted spans by sentence, int64, shape ``(sentences, 3)``.
+        """Count correct, gold and predicted spans by sentence and type of span.
 
-        Micro F1 is twice the first sum over the others'; arguments as for :meth:`f1`.
+        Arguments as for :meth:`f1`. Returns int64, shape ``(sentences, types, 3)``.
         """
-        spans = [self._spans(codes, lengths)[0] for codes in (gold, prediction)]
-        right = spans[0][np.isin(spans[0], spans[1])]
+        sides = [self._spans(codes, lengths) for codes in (gold, prediction)]
+        is_right = np.isin(sides[0][0], sides[1][0])
+        right = sides[0][0][is_right], sides[0][1][is_right]
         places = int(lengths.sum()) + len(lengths)
         past = np.cumsum(lengths + 1)  # one past each sentence, with the place after its end
-        sentences = [
-            np.searchsorted(past, keys // places % places, side="right") for keys in (right, *spans)
-        ]
-        columns = [np.bincount(sentence, minlength=len(lengths)) for sentence in sentences]
-        return np.stack(columns, axis=1).astype(np.int64)
+        columns = []
+        for keys, types in (right, *sides):
+            sentences = np.searchsorted(past, keys // places % places, side="right")
+            cells = sentences * self._type_count + types
+            columns.append(np.bincount(cells, minlength=len(lengths) * self._type_count))
+        return np.stack(columns, axis=-1).reshape(len(lengths), self._type_count, 3)
 
     def _spans(
         self, codes: npt.NDArray[Any], lengths: npt.NDArray[Any]

@@ -87,6 +87,7 @@ SUBSPACE_SCORES = _schema(
     (_TEXT, "language metric"),
     (_DOUBLE, "value"),  # percent
     (_LONG, "n seed"),  # words
+    (_FLOATS, "resampled"),  # the value on resamples of the sentences
 )
 RETRIEVALS = _schema(
     (_INT, "layer"),  # 0 for the embeddings, and for static vectors
@@ -95,6 +96,7 @@ RETRIEVALS = _schema(
     (_DOUBLE, "mrr precision_at_1"),  # 0 to 1
     (_LONG, "n candidates"),  # source words, target words
     (_DOUBLE, "without_context"),  # fraction of the source words that were encoded alone
+    (_FLOATS, "resampled"),  # the MRR on resamples of the source words
 )
 WORD_DISTANCES = _schema(
     (_TEXT, "panel"),  # which encoder
@@ -119,6 +121,8 @@ TOKEN_TRANSLATIONS = _schema(
     (_DOUBLE, "corpus_bleu mean_bleu"),  # BLEU-1, 0 to 100, of all together; mean of the sentences
     (_LONG, "converted"),  # tokens that only the target language has
     (_LONG, "counted"),  # tokens without those that both languages have
+    (_LONG, "tokens in_source in_neither"),  # all; those of the source language; of neither
+    (_LONG, "translated"),  # converted tokens that the sentence's reference has
     (_WORDS, "samples"),  # some of the resulting sentences
 )
 SHIFTED_SCORES = _schema(
@@ -127,4 +131,10 @@ SHIFTED_SCORES = _schema(
 MEASUREMENT_COLUMNS = (
     *("paper", "artifact", "task", "model", "condition", "source", "target", "layers"),
     *("metric", "value", "protocol", "seed", "n"),
+)
+# What names a measured number, and its value on each resample of the test set, in its unit.
+RESAMPLED_MEASUREMENTS = _schema(
+    (_TEXT, "paper artifact task model condition source target layers metric protocol"),
+    (_LONG, "seed"),  # null where the number has none
+    (_FLOATS, "resampled"),
 )

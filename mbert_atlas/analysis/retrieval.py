@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mbert_atlas.analysis.resampling import RESAMPLED, resampled_mean
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.progress import track
@@ -90,6 +91,9 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
         places.append(np.array([of_word[word] for word in table[name].to_pylist()], np.int64))
     rows, members = zip(*(np.unique(side, return_inverse=True) for side in places), strict=True)
     pairs = np.stack(members, axis=1)  # places among the rows
+    queries = [
+        store.dense("words")[words].tolist() for store, words in zip(stores, rows, strict=True)
+    ]
     languages = [store.meta["language"] for store in stores]
     contexts = [side.dense("contexts")[words] for side, words in zip(stores, rows, strict=True)]
     without_context = [float((counts == 0).mean()) for counts in contexts]
@@ -100,17 +104,20 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
         )
         for centred in (False, True):
             for side, ranks in enumerate(translation_ranks(one, two, pairs, centred=centred)):
+                source, target = languages[side], languages[1 - side]
+                again = resampled_mean(1 / ranks, queries[side], "queries", source, target)
                 scores.append(
                     {
                         "layer": layer,
-                        "source": languages[side],
-                        "target": languages[1 - side],
+                        "source": source,
+                        "target": target,
                         "centred": centred,
                         "mrr": float((1 / ranks).mean()),
                         "precision_at_1": float((ranks == 1).mean()),
                         "n": len(ranks),
                         "candidates": len(rows[1 - side]),
                         "without_context": without_context[side],
+                        RESAMPLED: again,
                     }
                 )
     write_parquet(pa.Table.from_pylist(scores, RETRIEVALS), output)

@@ -16,9 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mbert_atlas.analysis.resampling import RESAMPLED, resampled_sums
 from mbert_atlas.arrays import offsets_of
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.f1 import Confusion, SpanScorer
+from mbert_atlas.f1 import ClassCounts, SpanScorer
 from mbert_atlas.files import read_parquet, write_json
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TREE_PREDICTIONS
 
@@ -27,20 +28,25 @@ Examples = tuple[list[str], npt.NDArray[np.float64]]
 """Ids of examples, and the score of each, 0 to 1, shape ``(n,)``."""
 ALL_LANGUAGES = "all"
 TagUnit = Literal["word", "subword"]
+Metrics = Callable[[npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]
+"""From sums of the counts of some items, shape ``(..., counts)``: scores, 0 to 1, ``(...)``."""
 
 
-def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFrame:
+def prediction_scores(
+    path: Path | str, unit: str, protocol: str, *, resample: bool = False
+) -> pd.DataFrame:
     """Score a file of predictions: every labelled subword (published) or word (corrected).
 
     ``unit`` is what is predicted, ``token``, ``text`` or ``tree``. Returns what :func:`tag_scores`,
     :func:`class_scores` or :func:`tree_scores` do.
     """
     if unit == "text":
-        return class_scores(read_parquet(path, CLASS_PREDICTIONS))
+        return class_scores(read_parquet(path, CLASS_PREDICTIONS), resample=resample)
     if unit == "tree":
-        return tree_scores(read_parquet(path, TREE_PREDICTIONS))
+        return tree_scores(read_parquet(path, TREE_PREDICTIONS), resample=resample)
     table = read_parquet(path, TAG_PREDICTIONS)
-    return tag_scores(table, unit="subword" if protocol == "published" else "word")
+    subwords: TagUnit = "subword" if protocol == "published" else "word"
+    return tag_scores(table, unit=subwords, resample=resample)
 
 
 def choose_hyperparameters(
@@ -76,24 +82,27 @@ def choose_hyperparameters(
     write_json({"draw": best + 1, **each[best], "draws": each}, output)
 
 
-def class_scores(predictions: pa.Table) -> pd.DataFrame:
+def class_scores(predictions: pa.Table, *, resample: bool = False) -> pd.DataFrame:
     """Score predictions of one label per example, :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
 
     Returns columns dataset, language, metric, value and n: ``accuracy``, ``macro_f1_present``,
     ``macro_f1_union`` and ``micro_f1`` in percent by dataset and language, and for all languages of
-    a dataset pooled (language ``all``); ``n`` counts examples.
+    a dataset pooled (language ``all``); ``n`` counts examples. With ``resample`` also the column
+    ``resampled``: each value on resamples of the examples, float32, shape ``(RESAMPLES,)``, see
+    :mod:`mbert_atlas.analysis.resampling`.
     """
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
-
-    def score(group: Ints) -> tuple[dict[str, float], int]:
-        confusion = Confusion.of(codes[0][group], codes[1][group], range(len(labels)))
-        return _item_scores(confusion, None), len(group)
-
-    return _score_table(predictions, score)
+    lengths = np.ones(len(predictions), dtype=np.int64)
+    counts = ClassCounts.by_sentence(*codes, lengths, len(labels)).counts
+    return _score_table(predictions, counts, lengths, _item_scores, resample)
 
 
 def tag_scores(
-    predictions: pa.Table, *, outside: str | None = None, unit: TagUnit = "word"
+    predictions: pa.Table,
+    *,
+    outside: str | None = None,
+    unit: TagUnit = "word",
+    resample: bool = False,
 ) -> pd.DataFrame:
     """Score predictions of tags, :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
 
@@ -103,37 +112,36 @@ def tag_scores(
 
     Returns what :func:`class_scores` does, the metrics with ``token_`` before them, and
     ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or
-    subwords.
+    subwords, and resamples are of sentences.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
-    scorer = SpanScorer(labels)
     no_class = labels.index(outside) if outside in labels else None
+    tokens = ClassCounts.by_sentence(*codes, lengths, len(labels)).counts
+    spans = SpanScorer(labels).counts(*codes, lengths)
 
-    def score(group: Ints) -> tuple[dict[str, float], int]:
-        mask = np.zeros(len(lengths), dtype=bool)
-        mask[group] = True
-        gold, predicted = (side[np.repeat(mask, lengths)] for side in codes)
-        tokens = _item_scores(Confusion.of(gold, predicted, range(len(labels))), no_class)
-        values = {f"token_{name}": value for name, value in tokens.items()}
-        spans = scorer.f1(gold, predicted, lengths[mask])
-        values |= {f"span_{average}_f1": value for average, value in spans.items()}
-        return values, int(lengths[group].sum())
+    def metrics(sums: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        items, types = sums[..., : len(labels), :], ClassCounts(sums[..., len(labels) :, :])
+        scores = {f"token_{name}": value for name, value in _item_scores(items, no_class).items()}
+        macro, micro = types.macro_f1("union"), types.micro_f1()
+        return scores | {"span_macro_f1": macro, "span_micro_f1": micro}
 
-    return _score_table(predictions, score)
+    counts = np.concatenate([tokens, spans], axis=1, dtype=np.int32)
+    return _score_table(predictions, counts, lengths, metrics, resample)
 
 
-def tree_scores(predictions: pa.Table) -> pd.DataFrame:
+def tree_scores(predictions: pa.Table, *, resample: bool = False) -> pd.DataFrame:
     """Score dependency trees, :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
 
-    Returns what :func:`class_scores` does, with ``las`` and ``uas``; ``n`` counts words.
+    Returns what :func:`class_scores` does, with ``las`` and ``uas``; ``n`` counts words, and
+    resamples are of sentences.
     """
     counts = attachment_counts(predictions)
 
-    def score(group: Ints) -> tuple[dict[str, float], int]:
-        labelled, unlabelled, words = counts[group].sum(axis=0).tolist()
-        return {"las": labelled / words, "uas": unlabelled / words}, words
+    def metrics(sums: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        shares = sums[..., :2] / np.maximum(sums[..., 2:], 1)
+        return {"las": shares[..., 0], "uas": shares[..., 1]}
 
-    return _score_table(predictions, score)
+    return _score_table(predictions, counts, counts[:, 2], metrics, resample)
 
 
 def attachment_counts(predictions: pa.Table) -> Ints:
@@ -156,12 +164,10 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
-        return SpanScorer(labels).counts(gold, predicted, lengths)
+        return SpanScorer(labels).counts(gold, predicted, lengths).sum(axis=1)
     inside = np.array([label != "O" for label in labels], dtype=bool)
-    sentence = np.repeat(np.arange(len(lengths)), lengths)
-    marks = ((gold == predicted) & inside[gold], inside[gold], inside[predicted])
-    columns = [np.bincount(sentence[mark], minlength=len(lengths)) for mark in marks]
-    return np.stack(columns, axis=1).astype(np.int64)
+    counts = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts
+    return counts[:, inside].sum(axis=1)
 
 
 def right_words(predictions: pa.Table) -> Examples:
@@ -235,25 +241,41 @@ def _right_arcs(
 
 
 def _score_table(
-    predictions: pa.Table, score: Callable[[Ints], tuple[dict[str, float], int]]
+    predictions: pa.Table,
+    counts: npt.NDArray[Any],
+    lengths: npt.NDArray[Any],
+    metrics: Metrics,
+    resample: bool,
 ) -> pd.DataFrame:
-    """Score the rows of each dataset and language, then of each dataset."""
-    frame = predictions.select(["dataset", "language"]).to_pandas()
+    """Score the rows of each dataset and language, then of each dataset, from counts by row."""
+    frame = predictions.select(["dataset", "language", "example_id"]).to_pandas()
     groups = list(frame.groupby(["dataset", "language"]).indices.items())
     pooled = frame.groupby("dataset").indices.items()
+    both = (frame["language"] + "\t" + frame["example_id"]).to_numpy()
     rows = []
     for place, group in [*groups, *(((name, ALL_LANGUAGES), group) for name, group in pooled)]:
-        values, n = score(group)
-        rows += [(*place, metric, 100 * value, n) for metric, value in values.items()]
-    return pd.DataFrame(rows, columns=["dataset", "language", "metric", "value", "n"])
+        own, n = counts[group], int(lengths[group].sum())
+        again: Mapping[str, npt.NDArray[Any]] = {}
+        if resample:
+            ids = both if place[1] == ALL_LANGUAGES else frame["example_id"].to_numpy()
+            again = metrics(resampled_sums(own, ids[group].tolist(), *place))
+        for metric, value in metrics(own.sum(axis=0)).items():
+            more = {RESAMPLED: 100 * again[metric]} if resample else {}
+            score = {"metric": metric, "value": 100 * float(value), "n": n}
+            rows.append({"dataset": place[0], "language": place[1], **score, **more})
+    columns = ["dataset", "language", "metric", "value", "n", *([RESAMPLED] if resample else [])]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def _item_scores(confusion: Confusion, outside: int | None) -> dict[str, float]:
+def _item_scores(
+    counts: npt.NDArray[Any], outside: int | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    classes = ClassCounts(counts)
     return {
-        "accuracy": confusion.accuracy(),
-        "macro_f1_present": confusion.macro_f1("present"),
-        "macro_f1_union": confusion.macro_f1("union"),
-        "micro_f1": confusion.micro_f1(outside),
+        "accuracy": classes.accuracy(),
+        "macro_f1_present": classes.macro_f1("present"),
+        "macro_f1_union": classes.macro_f1("union"),
+        "micro_f1": classes.micro_f1(outside),
     }
 
 

@@ -3,16 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas import schemas
 from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.analysis.answers import score_answers
-from mbert_atlas.analysis.scores import Examples, right_arcs, right_words, select, tag_scores
+from mbert_atlas.analysis.resampling import Floats, resampled_sums
+from mbert_atlas.analysis.scores import (
+    Examples,
+    right_arcs,
+    right_words,
+    select,
+    sentence_counts,
+    tag_scores,
+)
 from mbert_atlas.analysis.significance import Comparison, compare_taggers, paired_t_test
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
@@ -36,6 +46,10 @@ class Scoring:
         scores = {metric: _scored(cell, metric)[1] for metric in self.metrics}
         percent = {metric: 100 * float(values.mean()) for metric, values in scores.items()}
         return percent, len(scores[self.metrics[0]])
+
+    def resampled(self, cell: Cell) -> dict[str, Floats]:
+        """Return the metrics in percent on resamples of the test set, see :func:`resampled_of`."""
+        return {metric: _resampled(*_scored(cell, metric), cell) for metric in self.metrics}
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Test ``system - baseline``, mean scores over runs.
@@ -124,6 +138,12 @@ class EntityScoring(Scoring):
         values = (entity if cell.protocol == "published" else token, entity, token)
         return dict(zip(self.metrics, values, strict=True)), int(frame["n"].iloc[0])
 
+    def resampled(self, cell: Cell) -> dict[str, Floats]:
+        """Return the metrics in percent on resamples of the sentences."""
+        entity, token = resampled_f1(cell, "entity"), resampled_f1(cell, "token")
+        values = (entity if cell.protocol == "published" else token, entity, token)
+        return dict(zip(self.metrics, values, strict=True))
+
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Return a permutation test, see :func:`compare_taggers`."""
         return compare_taggers(
@@ -149,6 +169,23 @@ def scores_of(cell: Cell) -> tuple[dict[str, float], int]:
     return scoring_of(cell.kind).scores(cell)
 
 
+def resampled_of(cell: Cell) -> dict[str, Floats]:
+    """Return the scores of :func:`scores_of` on each resample of the cell's test set.
+
+    In percent, float32, shape ``(RESAMPLES,)``, see :mod:`mbert_atlas.analysis.resampling`. The
+    items are texts, questions, or sentences where words or spans are scored.
+    """
+    return _resampled_of(_unnamed(cell))
+
+
+def resampled_f1(cell: Cell, unit: Literal["entity", "token"]) -> Floats:
+    """Return the micro F1 of tags on resamples of the sentences, see :func:`sentence_counts`."""
+    rows = rows_of(cell)
+    counts, ids = sentence_counts(rows, unit=unit), rows["example_id"].to_pylist()
+    right, gold, predicted = resampled_sums(counts, ids, cell.dataset, cell.language).T
+    return 200 * right / np.maximum(gold + predicted, 1)
+
+
 def rows_of(cell: Cell) -> pa.Table:
     """Return the predictions of a cell's dataset and language, see :func:`.scores.select`."""
     return select(_predictions(cell), dataset=cell.dataset, language=cell.language)
@@ -163,11 +200,29 @@ def _read(path: str, task: str) -> pa.Table:
     return read_parquet(path, scoring_of(task).schema)
 
 
+def _unnamed(cell: Cell) -> Cell:
+    """Return a cell without what distinguishes cells of one file but does not change its scores."""
+    return replace(cell, task="", source="", condition="", seed=0)
+
+
 def _scored(cell: Cell, metric: str) -> Examples:
-    # The same file stands for several cells; what distinguishes them does not change its scores.
-    return _examples(replace(cell, task="", source="", condition="", seed=0), metric)
+    return _examples(_unnamed(cell), metric)
 
 
 @cache
 def _examples(cell: Cell, metric: str) -> Examples:
     return scoring_of(cell.kind)._score_examples(cell, metric)
+
+
+@cache
+def _resampled_of(cell: Cell) -> dict[str, Floats]:
+    return scoring_of(cell.kind).resampled(cell)
+
+
+def _resampled(keys: Sequence[str], scores: npt.NDArray[np.float64], cell: Cell) -> Floats:
+    """Return the mean score in percent on resamples; a word's key begins with its sentence."""
+    sentences = np.array([key.partition("\t")[0] for key in keys], dtype=object)
+    of_word, items = pd.factorize(sentences)
+    sums = np.stack([np.bincount(of_word, weights=scores), np.bincount(of_word)], axis=1)
+    right, count = resampled_sums(sums, items.tolist(), cell.dataset, cell.language).T
+    return 100 * right / np.maximum(count, 1)

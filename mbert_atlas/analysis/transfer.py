@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mbert_atlas.analysis.scoring import scores_of, scoring_of
+from mbert_atlas.analysis.resampling import RESAMPLED, combined
+from mbert_atlas.analysis.scoring import resampled_of, scores_of, scoring_of
 from mbert_atlas.analysis.significance import Comparison, holm
 from mbert_atlas.cells import Cell
 
@@ -49,15 +50,24 @@ def measure_transfer(
 def _scores_by_seed(
     columns: Mapping[str, Any], runs: Sequence[Cell], baseline: Sequence[Cell]
 ) -> Iterator[dict[str, Any]]:
-    before = {run.seed: scores_of(run)[0] for run in baseline}
+    before = {run.seed: _scores(run)[0] for run in baseline}
     for run in runs:
-        scores, n = scores_of(run)
-        values = dict(scores)
+        headline, *_ = rows = _scores(run)
         if run.seed in before:
-            headline = next(iter(scores))
-            values = {GAIN: scores[headline] - before[run.seed][headline], **values}
-        for metric, value in values.items():
-            yield {**columns, "metric": metric, "value": value, "seed": run.seed, "n": n}
+            original = before[run.seed]
+            gain = {"metric": GAIN, "value": headline["value"] - original["value"]}
+            yield {**columns, **headline, **gain, **combined([(1, headline), (-1, original)])}
+        yield from ({**columns, **row} for row in rows)
+
+
+def _scores(run: Cell) -> list[dict[str, Any]]:
+    """Return a row per metric of a run, the headline metric first."""
+    (scores, n), again = scores_of(run), resampled_of(run)
+    common = {"seed": run.seed, "n": n}
+    return [
+        {"metric": metric, "value": value, **common, RESAMPLED: again[metric]}
+        for metric, value in scores.items()
+    ]
 
 
 def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:

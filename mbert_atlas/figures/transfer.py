@@ -212,5 +212,6 @@ def _write_legend(figure: Figure, conditions: Sequence[str]) -> None:
             style.pop("markeredgewidth")
             handles[kind] = Line2D([], [], marker="o", linestyle="none", **style)
     entries = {name: handles[name] for name in (*conditions, _SEED, _REPORTED) if name in handles}
-    place: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    columns = 4 if max(map(len, entries)) <= 24 else 2  # that fit the width
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns, "frameon": False}
     figure.legend(list(entries.values()), list(entries), **place)

@@ -36,6 +36,7 @@ PATHS = {
     "projection": "<results>/projections/{features}/{run}/seed{seed}.parquet",
     "similarity": "<results>/similarity/{features}/{model}.parquet",
     "measurement": "<results>/measurements/{paper}/{name}.csv",
+    "resamples": "<results>/measurements/{paper}/{name}.resamples.parquet",
     "figure": "<results>/figures/{paper}/{name}.svg",
     "html": "<results>/tables/{paper}/{name}.html",
 }

@@ -228,15 +228,19 @@ class Plan(Files):
             ]
         return list(dict.fromkeys(paper for paper, _ in self.shown(scope)))
 
-    def measured(self, scope: str, paper: str = "") -> list[str]:
-        """Return the measurements behind what a scope shows."""
+    def measured(self, scope: str, paper: str = "", kind: str = "measurement") -> list[str]:
+        """Return the measurements behind what a scope shows, or their files of another kind."""
         if scope == "available/":
-            return list(filter(None, map(self.existing, self.measured("", paper))))
+            return list(filter(None, map(self.existing, self.measured("", paper, kind))))
         return [
-            path("measurement", paper=name, name=item.name)
+            path(kind, paper=name, name=item.name)
             for name, artifact in self.shown(scope, paper)
             for item in artifact.measurements
         ]
+
+    def resampled(self, scope: str) -> list[str]:
+        """Return the files next to the measurements with their values on resampled test sets."""
+        return self.measured(scope, kind="resamples")
 
     def made(self, scope: str, paper: str = "") -> list[str]:
         """Return the files that a scope shows; no rule makes those of ``available/``."""

@@ -6,10 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from mbert_atlas.analysis.resampling import RESAMPLED, RESAMPLES
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_path, open_text
-from mbert_atlas.schemas import MEASUREMENT_COLUMNS
+from mbert_atlas.files import atomic_path, open_text, read_parquet
+from mbert_atlas.schemas import MEASUREMENT_COLUMNS, RESAMPLED_MEASUREMENTS
 
 if TYPE_CHECKING:  # claims are checked when Snakemake starts, without pandas
     import pandas as pd
@@ -19,6 +23,7 @@ KEY = MEASUREMENT_COLUMNS[:9]
 REPORTED_COLUMNS = (*KEY, "value")
 
 Key = tuple[str, ...]
+Floats = npt.NDArray[np.float32]
 
 
 class Measured(NamedTuple):
@@ -98,6 +103,25 @@ def measured_cells(paths: Iterable[Path]) -> dict[str, dict[Key, Measured]]:
             problem = "the same cell has values with a seed and one without"
             raise line.error(problem, "give all of them seeds, or leave one row without")
         cell.values[seed] = line.number("value")
+    return cells
+
+
+def read_resamples(paths: Iterable[Path]) -> dict[str, dict[Key, dict[int | None, Floats]]]:
+    """Return the values of measured cells on resamples of their test sets, by protocol and seed.
+
+    Files are ``schemas.RESAMPLED_MEASUREMENTS``; values are float32, shape ``(RESAMPLES,)``, in the
+    unit of the cell, and paired between cells that share a test set, see
+    :mod:`mbert_atlas.analysis.resampling`. The seed is none where a value has no seed; cells
+    without such values are missing.
+    """
+    cells: dict[str, dict[Key, dict[int | None, Floats]]] = {name: {} for name in PROTOCOLS}
+    for path in paths:
+        table = read_parquet(path, RESAMPLED_MEASUREMENTS).combine_chunks()
+        flat = table[RESAMPLED].combine_chunks().flatten().to_numpy()
+        values = flat.reshape(len(table), RESAMPLES)
+        places = (table[column].to_pylist() for column in ("protocol", "seed", *KEY))
+        for (protocol, seed, *key), own in zip(zip(*places, strict=True), values, strict=True):
+            cells[protocol].setdefault(tuple(key), {})[seed] = own
     return cells
 
 

@@ -84,6 +84,15 @@ def test_conditions_keep_their_style_and_panels_show_their_languages() -> None:
     assert shown == ["adjusted", "single seed"]  # nothing else is drawn
 
 
+def test_a_legend_of_long_names_fits() -> None:
+    name = "window 64, 60,000 sentences (paper: 512, 1000k) {}".format
+    frames = [transfer().assign(condition=name(number)) for number in range(4)]
+    figure = transfer_plot(pd.concat(frames), title="t", value_label="v")
+    figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
 def test_transfer_plot_checks_its_values() -> None:
     many = pd.concat(transfer().assign(condition=str(i)) for i in range(9))
     with pytest.raises(AtlasError, match="9 conditions are too many"):

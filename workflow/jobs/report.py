@@ -75,7 +75,8 @@ def judge_claims(snakemake: Snakemake) -> None:
         paper: read_claims(Path(item["path"]), paper, reported[paper])
         for paper, item in snakemake.params.claims.items()
     }
-    frame = verdicts(claims, list(map(Path, snakemake.input)), list(reported.values()))
+    measurements = list(map(Path, snakemake.input.measurements))
+    frame = verdicts(claims, measurements, list(reported.values()))
     write_csv(frame, snakemake.output[0])
 
 

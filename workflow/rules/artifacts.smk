@@ -9,11 +9,12 @@ localrules:
 
 
 rule measure:
-    """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n."""
+    """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n; and resamples."""
     input:
         lambda wildcards: plan.inputs("measurements", wildcards.measurement),
     output:
         "<results>/measurements/{measurement}.csv",
+        "<results>/measurements/{measurement}.resamples.parquet",
     log:
         "<results>/logs/measure/{measurement}.log",
     wildcard_constraints:

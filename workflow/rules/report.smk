@@ -43,7 +43,8 @@ rule scorecard:
 rule judge_claims:
     """Whether the claims in the papers' texts hold here, by a stated rule."""
     input:
-        lambda wildcards: plan.measured(wildcards.scope),
+        measurements=lambda wildcards: plan.measured(wildcards.scope),
+        resamples=lambda wildcards: plan.resampled(wildcards.scope),
     output:
         "<results>/{scope}claims.csv",
     log:

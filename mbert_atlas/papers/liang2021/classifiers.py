@@ -14,6 +14,7 @@ import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 
 from mbert_atlas.analysis.probing import as_float32, fit_quietly
+from mbert_atlas.analysis.resampling import RESAMPLED, resampled_sums
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.f1 import SpanScorer
@@ -54,9 +55,9 @@ def classify_in_subspaces(
     words; where there are fewer, all seeds have the same result.
 
     Returns columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language
-    and seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span. Raises
-    :class:`DataError` if labels do not fit, no direction would remain, or the training words have
-    one label.
+    and seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span; and the same
+    on resamples of the sentences. Raises :class:`DataError` if labels do not fit, no direction
+    would remain, or the training words have one label.
     """
     trained, tested = read_features(train, layer), read_features(test, layer)
     if tested.label_names[: len(trained.label_names)] != trained.label_names:
@@ -151,11 +152,16 @@ def _scores(
     scorer, of_word = SpanScorer(names.tolist()), test.languages()
     scores: list[dict[str, object]] = []
     for language in np.unique(test.language).tolist():
-        words, lengths = of_word == language, gold.lengths[test.language == language]
+        words, sentences = of_word == language, test.language == language
+        lengths, ids = gold.lengths[sentences], test.example_id[sentences].tolist()
         for (places, *_), predicted in zip(fits, predictions, strict=True):
-            value = 100 * scorer.f1(gold.values[words], predicted[words], lengths)["micro"]
-            common = {"language": language, "metric": "span_micro_f1"}
-            common |= {"value": value, "n": int(words.sum())}
+            counts = scorer.counts(gold.values[words], predicted[words], lengths).sum(axis=1)
+            value, again = (
+                200 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1)
+                for sums in (counts.sum(axis=0), resampled_sums(counts, ids, "words", language))
+            )
+            common = {"language": language, "metric": "span_micro_f1", RESAMPLED: again}
+            common |= {"value": float(value), "n": int(words.sum())}
             scores += [{"method": method, "first": first, **common} for method, first in places]
     return scores
 

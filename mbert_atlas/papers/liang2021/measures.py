@@ -11,8 +11,10 @@ from typing import Any
 
 import pandas as pd
 
+from mbert_atlas.analysis.measurements import mean_by
+from mbert_atlas.analysis.resampling import RESAMPLED, combined
 from mbert_atlas.analysis.scores import tag_scores
-from mbert_atlas.analysis.scoring import rows_of, scores_of
+from mbert_atlas.analysis.scoring import resampled_f1, resampled_of, rows_of, scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import read_parquet
@@ -112,9 +114,9 @@ def measure_removal(cells: Sequence[Cell], rank: int) -> Iterator[Row]:
             columns = {"task": cell.task, "model": cell.model, "source": cell.source}
             yield from f1_drops(scores, "frozen", PROTOCOLS, rank, **columns)
         else:
-            value, n = f1_of(replace(cell, protocol="published"))
-            score = {"language": cell.language, "seed": cell.seed, "value": value, "n": n}
-            finetuned[cell.task, cell.protocol].append({**cell.facts, **score})
+            score = f1_of(replace(cell, protocol="published"))
+            place = {"language": cell.language, "seed": cell.seed}
+            finetuned[cell.task, cell.protocol].append({**cell.facts, **place, **score})
     for (task, protocol), rows in sorted(finetuned.items()):
         columns = {"task": task, "model": "mbert", "source": "en"}
         yield from f1_drops(pd.DataFrame(rows), "tuned", [protocol], rank, **columns)
@@ -125,15 +127,17 @@ def f1_drops(
 ) -> Iterator[Row]:
     """Yield the mean F1 of the whole space less that without its first directions, in points.
 
-    Scores have ``method``, ``first``, ``language``, ``value`` (percent) and ``seed``; the whole
-    space is ``first`` 0 of any method. The condition is ``<training>_<method>_<first>``; the
-    ``first`` nearest to the rank also comes as ``<training>_<method>_rank``.
+    Scores have ``method``, ``first``, ``language``, ``value`` (percent), ``n``, ``seed`` and maybe
+    ``resampled``; the whole space is ``first`` 0 of any method. The condition is
+    ``<training>_<method>_<first>``; the ``first`` nearest to the rank also comes as
+    ``<training>_<method>_rank``.
     """
-    means = scores.groupby(["method", "first", "seed"])["value"].agg(["mean", "size"])
-    means = means.reset_index()
-    whole = means[means["first"] == 0].groupby("seed")["mean"].first()
+    means = mean_by(scores, ["method", "first", "seed"], n="size")
+    means = means.sort_values(["method", "first", "seed"])
+    whole = {row["seed"]: row for row in reversed(_rows(means[means["first"] == 0]))}
     nearest = min(set(scores["first"]) - {0}, key=lambda first: abs(first - rank), default=None)
     for row in _rows(means[means["first"] > 0]):
+        before = whole[row["seed"]]
         names = [row["first"], *(["rank"] if row["first"] == nearest else [])]
         for protocol, name in product(protocols, names):
             yield {
@@ -141,10 +145,11 @@ def f1_drops(
                 "condition": f"{training}_{row['method']}_{name}",
                 "target": "mean",
                 "metric": "f1_lost",
-                "value": whole[row["seed"]] - row["mean"],
+                "value": before["value"] - row["value"],
                 "protocol": protocol,
                 "seed": row["seed"],
-                "n": row["size"],
+                "n": row["n"],
+                **combined([(1, before), (-1, row)]),
             }
 
 
@@ -155,7 +160,7 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
     the last set of layers also come as ``bottom`` and ``top``, so that claims apply to encoders of
     any depth.
     """
-    scores: dict[tuple[Any, ...], dict[str, tuple[float, int]]] = {}
+    scores: dict[tuple[Any, ...], dict[str, Row]] = {}
     sets = list(dict.fromkeys(cell.layers for cell in cells if cell.layers))
     ends = {"bottom": sets[0], "top": sets[-1]} if sets and means else {}
     for cell in cells:
@@ -171,16 +176,18 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
             groups |= {"zero_shot": [code for code in codes if code not in trained], "all": codes}
         else:
             groups = {"avg": list(by_language)}
-            for code, (value, n) in by_language.items():
-                yield columns | {"target": code, "value": value, "n": n}
+            for code, score in by_language.items():
+                yield columns | {"target": code} | score
         for target, codes in groups.items():
             if codes:
-                value = sum(by_language[code][0] for code in codes) / len(codes)
-                yield columns | {"target": target, "value": value, "n": len(codes)}
+                some = [by_language[code] for code in codes]
+                mean = {"value": sum(row["value"] for row in some) / len(some), "n": len(some)}
+                mean |= combined((1 / len(some), row) for row in some)
+                yield columns | {"target": target} | mean
 
 
-def f1_of(cell: Cell) -> tuple[float, int]:
-    """Return the F1 of a run in a language in percent, and the number of items.
+def f1_of(cell: Cell) -> Row:
+    """Return the F1 of a run in a language in percent: value, n and resampled.
 
     POS is scored as XTREME's script does under ``published``: seqeval on bare tags, where adjacent
     equal tags are one span. Under ``corrected`` it is accuracy over words.
@@ -188,6 +195,7 @@ def f1_of(cell: Cell) -> tuple[float, int]:
     if cell.kind == "tagging" and cell.protocol == "published":
         frame = tag_scores(rows_of(cell))
         frame = frame[frame["language"] == cell.language].set_index("metric")
-        return float(frame["value"]["span_micro_f1"]), int(frame["n"]["span_micro_f1"])
-    scores, n = scores_of(cell)
-    return scores["accuracy" if cell.kind == "tagging" else "entity_f1"], n
+        value, n = float(frame["value"]["span_micro_f1"]), int(frame["n"]["span_micro_f1"])
+        return {"value": value, "n": n, RESAMPLED: resampled_f1(cell, "entity")}
+    (scores, n), metric = scores_of(cell), "accuracy" if cell.kind == "tagging" else "entity_f1"
+    return {"value": scores[metric], "n": n, RESAMPLED: resampled_of(cell)[metric]}

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, cast
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.training import Pretraining
 from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
@@ -116,9 +117,10 @@ class _Builder:
     def _comparison(self, name: str, compared: _Compared, order: Sequence[str]) -> Artifact:
         title, task, measure, size = _COMPARISONS[name]
         if size:
-            trained = next(item.name for _, item in compared if item.window)
-            scratch = cast(Any, self.plan.config.encoders[trained].scratch)
-            title += f", {scratch.pretraining.sentences_per_language:,} sentences per language"
+            trained = next(item for _, item in compared if item.window)
+            sentences = self._pretraining(trained).sentences_per_language
+            title += f", {sentences:,} sentences per language"
+        names = self._names(name, compared)
         cells = self._retrieval_cells if task == "word_retrieval" else self._xnli_cells
         return Artifact(
             name,
@@ -128,8 +130,33 @@ class _Builder:
             measurements=[
                 _measurement(name, measure, lambda: list(cells(compared)), {"task": task})
             ],
-            figures=[self.plan.transfer_figure(_PAPER, name, title, figures_only=order)],
+            figures=[self.plan.transfer_figure(_PAPER, name, title, names, figures_only=order)],
+            conditions=names,
         )
+
+    def _pretraining(self, item: _Embedding) -> Pretraining:
+        return cast(Any, self.plan.config.encoders[item.name].scratch).pretraining
+
+    def _names(self, figure: str, compared: _Compared) -> dict[str, str]:
+        """Return the names of conditions that the config decides: windows, sizes, the reference.
+
+        ``bert_20_200k`` is ``window 8, 12,000 sentences (paper: 20, 200k)`` in the demo.
+        """
+        names = {}
+        for condition, item in compared:
+            if item.kind == "google_bert" and not self.plan.config.encoders[item.name].hub:
+                names[condition] = "another encoder (paper: mBERT)"
+            elif item.window and not _COMPARISONS[figure].size:
+                pretraining = self._pretraining(item)
+                sentences = pretraining.sentences_per_language or 0
+                is_size = sentences == 1000 * int(item.size.removesuffix("k"))
+                ours, paper, is_same = f"{sentences:,} sentences", item.size, is_size
+                if figure != "figure6b":
+                    ours = f"window {pretraining.max_length}, {ours}"
+                    paper = f"{item.window}, {paper}"
+                    is_same = is_size and str(pretraining.max_length) == item.window
+                names[condition] = ours if is_same else f"{ours} (paper: {paper})"
+        return names
 
     def _retrieval_cells(self, compared: _Compared) -> Iterator[Cell]:
         dictionary = self.paper.retrieval.dictionary
@@ -173,9 +200,12 @@ class _Builder:
         pairs = [pair for code in languages for pair in (("en", code), (code, "en"))]
         sentences = [Cell(path=path("parallel_tokens", encoder=paper.embeddings.reference))]
         columns = {"task": "token_set", "model": "mbert"}
+        last = {"first": paper.translation.rate_layer, "last": paper.translation.score_layer}
+        last["best_of"] = best["best_of"]
+        by_depth = self._translation("figure8_by_depth", "measure_by_depth", pairs, last)
         return [
             self._by_weight("figure7", "Convert rate by alpha", "convert_rate"),
-            self._by_weight("figure8", "BLEU-1 by alpha and by layer", "bleu1"),
+            self._by_weight("figure8", "BLEU-1 by alpha and by layer", "bleu1", by_depth),
             table_artifact(
                 "table1",
                 "Examples of token translation",
@@ -196,7 +226,7 @@ class _Builder:
             ),
         ]
 
-    def _by_weight(self, name: str, title: str, metric: str) -> Artifact:
+    def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
         score = {"convert_rate": "Convert rate", "bleu1": "BLEU-1 against the translations"}[metric]
         draw, options = f"papers.{_PAPER}.figures:draw_by_weight", {"title": title}
@@ -207,7 +237,8 @@ class _Builder:
             f"**{title}.** {score} of sentences shifted from one language to another, by the layer "
             "that is shifted and the weight of the shift, alpha.",
             measurements=[
-                self._translation(name, "measure_by_weight", [direction], {"metric": metric})
+                self._translation(name, "measure_by_weight", [direction], {"metric": metric}),
+                *more,
             ],
             figures=figures_by_protocol(name, draw, lambda: measured(_PAPER, name), options),
         )

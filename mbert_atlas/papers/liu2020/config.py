@@ -14,6 +14,8 @@ Window = Literal["512", "20"]
 StaticMethod = Literal["glove", "word2vec"]
 _StaticName = Annotated[str, ref.Reference("static_vectors")]
 LONG_WINDOW, SHORT_WINDOW = "512", "20"
+TEST, DEVELOPMENT = 0, 1
+"""Parts of the parallel sentences, in the order of :attr:`Translation.sentences`."""
 
 
 class Embeddings(ConfigModel):

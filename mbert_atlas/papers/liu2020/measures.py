@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mbert_atlas.analysis.scoring import scores_of
@@ -11,10 +12,16 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoding.texts import parallel_sentences, token_set
 from mbert_atlas.files import read_parquet
-from mbert_atlas.papers.liu2020.config import LONG_WINDOW, SHORT_WINDOW
+from mbert_atlas.papers.liu2020.config import DEVELOPMENT, LONG_WINDOW, SHORT_WINDOW, TEST
 
 _BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
-_TEST, _DEVELOPMENT = 0, 1
+_RATES = {
+    "convert_rate": ("converted", "counted"),
+    "translated_rate": ("translated", "converted"),
+    "third_language_rate": ("in_neither", "tokens"),
+    "source_rate": ("in_source", "tokens"),
+}
+"""Numerator and denominator in ``schemas.TOKEN_TRANSLATIONS``."""
 Row = dict[str, Any]
 
 
@@ -97,18 +104,18 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
     """Yield, by direction and protocol, the columns of its rows, and its scores on the test set.
 
     The scores have the columns ``layer``, ``weight``, ``bleu1`` (``published`` averages it over
-    sentences, ``corrected`` computes it over the corpus), ``convert_rate`` (0 to 1), ``n``, and
+    sentences, ``corrected`` computes it over the corpus), those of ``_RATES`` (0 to 1), ``n``, and
     ``chosen``, the BLEU-1 by which settings are chosen: of the test set itself under ``published``.
     """
     for cell in cells:
         table = read_parquet(cell.path).to_pandas().set_index(["layer", "weight"])
-        rates = table["converted"] / table["counted"].clip(lower=1)
+        rates = {name: table[part] / table[of].clip(lower=1) for name, (part, of) in _RATES.items()}
         for protocol in PROTOCOLS:
-            scores = table.assign(bleu1=table[_BLEU[protocol]], convert_rate=rates)
+            scores = table.assign(bleu1=table[_BLEU[protocol]], **rates)
             scores = scores[scores["protocol"] == protocol]
-            test, development = (scores[scores["part"] == part] for part in (_TEST, _DEVELOPMENT))
+            test, development = (scores[scores["part"] == part] for part in (TEST, DEVELOPMENT))
             chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
-            rows = test[["bleu1", "convert_rate", "n"]].join(chosen).reset_index()
+            rows = test[["bleu1", *_RATES, "n"]].join(chosen).reset_index()
             place = {"source": cell.source, "target": cell.language, "protocol": protocol}
             yield place | {"seed": 0}, rows.to_dict("records")
 
@@ -125,7 +132,9 @@ def measure_translation(
 
     Cells have ``schemas.TOKEN_TRANSLATIONS``. The best setting is chosen from all ``layers`` and
     the weights ``best_of``, whose last one is that of the first line, of ``score_layer``; the
-    convert rates are of ``rate_layer``.
+    convert rates are of ``rate_layer``. So are additional numbers: ``translated_rate``, the share
+    of converted tokens that the reference has; ``third_language_rate``, the share of all tokens
+    that are of neither language; and, with negative weights, ``source_rate``, of the source's.
     """
     for place, scores in _translation_scores(cells):
         at = {(row["layer"], row["weight"]): row for row in scores}
@@ -140,7 +149,11 @@ def measure_translation(
         ]
         for weight in best_of:
             setting = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
-            values.append((*setting, "convert_rate", "convert_rate"))
+            rates = ("convert_rate", "translated_rate", "third_language_rate")
+            values += [(*setting, name, name) for name in rates]
+        for (layer, weight), row in at.items():
+            if layer == rate_layer and weight < 0:
+                values.append((f"alpha={weight:g}", str(layer), row, "source_rate", "source_rate"))
         for condition, layer, row, metric, column in values:
             yield place | _setting(condition, layer, metric, row[column], row["n"])
 
@@ -157,16 +170,37 @@ def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
             yield place | _setting(condition, layer, metric, row[metric], row["n"])
 
 
+def measure_by_depth(
+    cells: Sequence[Cell], *, best_of: Sequence[float], first: int, last: int
+) -> Iterator[Row]:
+    """Yield mean BLEU-1 by depth, direction and weight of ``best_of`` (section 4.2.2).
+
+    The mean over the layers ``first`` to ``last`` has the ``layers`` ``last``, that over the layers
+    from 1 to below ``first`` has ``earlier``. Cells have ``schemas.TOKEN_TRANSLATIONS``.
+    """
+    for place, scores in _translation_scores(cells):
+        for name, low, high in (("last", first, last), ("earlier", 1, first - 1)):
+            for weight in best_of:
+                some = [row for row in scores if low <= row["layer"] <= high]
+                values = [row["bleu1"] for row in some if row["weight"] == weight]
+                if values:
+                    mean = sum(values) / len(values)
+                    yield place | _setting(f"alpha={weight:g}", name, "bleu1", mean, some[0]["n"])
+
+
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
-    """Yield the tokens of each language, and those English has too (Table 3).
+    """Yield the tokens of each language's test sentences, and those English has too (Table 3).
 
     The cell has parallel sentences as :mod:`mbert_atlas.encoding.texts` writes them.
     """
     (cell,) = cells
     sentences = load_arrays(cell.path)
-    size, count = sentences.ragged("input_ids").values.max() + 1, len(sentences.dense("part"))
-    languages = sentences.meta["languages"]
-    sets = {code: token_set(parallel_sentences(sentences, code), size) for code in languages}
+    size, test = sentences.ragged("input_ids").values.max() + 1, sentences.dense("part") == TEST
+    numbers, count = np.flatnonzero(test), int(test.sum())
+    sets = {
+        code: token_set(parallel_sentences(sentences, code).take(numbers), size)
+        for code in sentences.meta["languages"]
+    }
     for code, tokens in sets.items():
         shared = tokens & sets["en"]
         counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
@@ -186,7 +220,7 @@ def samples(
 ) -> list[dict[str, str]]:
     """Return sentences, their translations, and what the shift makes of them (Table 1).
 
-    Sentences are those of :func:`count_token_sets`, whose sorted numbers are ``shown`` by target
+    Sentences are as in :func:`count_token_sets`; their sorted numbers are ``shown`` by target
     language. Tables, by it, have the columns of ``schemas.TOKEN_TRANSLATIONS``, from English.
     """
     ids = {code: parallel_sentences(sentences, code) for code in ("en", *tables)}

@@ -14,6 +14,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoders.loading import load_masked_model
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.texts import inner, parallel_sentences, token_set
+from mbert_atlas.papers.liu2020.config import TEST
 from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import TOKEN_TRANSLATIONS
@@ -38,7 +39,8 @@ def translate_tokens(
     Sentences are the output of :func:`mbert_atlas.encoding.texts.encode_parallel`, means that of
     :func:`mbert_atlas.representations.language_vectors.language_means`. Each of the ``layers``, 0
     for the embeddings, is shifted by itself; weights are factors of the difference of means. The
-    table (``schemas.TOKEN_TRANSLATIONS``) keeps the predicted tokens of the sentences ``shown``.
+    tokens of a language are those of its test sentences, as in Table 3. The table
+    (``schemas.TOKEN_TRANSLATIONS``) keeps the predicted tokens of the sentences ``shown``.
     Raises DataError if the sentences are of another tokenizer, or the encoder has no such head.
     """
     stored, stored_means = load_arrays(sentences), load_arrays(means)
@@ -48,7 +50,8 @@ def translate_tokens(
     parts = stored.dense("part")
     size, tokenizer = int(model.config.vocab_size), open_tokenizer(encoder)
     references = inner(translations)
-    sets = [token_set(side, size) for side in (texts, translations)]
+    test = np.flatnonzero(parts == TEST)
+    sets = [token_set(side.take(test), size) for side in (texts, translations)]
     rows: list[dict[str, Any]] = []
     for protocol in PROTOCOLS:
         shifts = mean_difference(stored_means, protocol, source, target)
@@ -56,15 +59,17 @@ def translate_tokens(
         for (layer, weight), tokens in predicted.items():
             for part in np.unique(parts):
                 numbers = np.flatnonzero(parts == part)
-                some = tokens.take(numbers)
-                mean, corpus = bleu1(some, references.take(numbers), size)
+                some, gold = tokens.take(numbers), references.take(numbers)
+                mean, corpus = bleu1(some, gold, size)
                 only, counted = converted(some.values, *sets)
+                counts = token_counts(some, gold, *sets)
                 samples = [_text(tokenizer, tokens[n]) for n in shown if parts[n] == part]
                 rows.append(
                     {"source": source, "target": target, "protocol": protocol}
                     | {"part": int(part), "layer": layer, "weight": weight, "n": len(numbers)}
                     | {"corpus_bleu": corpus, "mean_bleu": mean}
                     | {"converted": only, "counted": counted, "samples": samples}
+                    | {name: int(each.sum()) for name, each in counts.items()}
                 )
     return pa.Table.from_pylist(rows, schema=TOKEN_TRANSLATIONS)
 
@@ -78,6 +83,22 @@ def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> tuple[
 
     Token ids of predicted sentences are compared with those of as many translations.
     """
+    sentences, _, shared = _matches(predicted, references, vocabulary_size)
+    matches = np.bincount(sentences, weights=shared, minlength=len(predicted))
+    # min(1, exp(1 - r / c)) m / c: of 3 tokens, 2 of them right, for 4: exp(-1/3) 2/3.
+    lengths = np.maximum(predicted.lengths, 1)
+    penalty = np.minimum(1, np.exp(1 - references.lengths / lengths))
+    mean = 100 * float((penalty * matches / lengths).mean())
+    total, expected = int(predicted.lengths.sum()), int(references.lengths.sum())
+    counts: dict[str, Any] = {"correct": [int(matches.sum())], "total": [total]}
+    counts |= {"sys_len": total, "ref_len": expected, "max_ngram_order": 1}
+    return mean, float(BLEU.compute_bleu(**counts, smooth_method="none").score)
+
+
+def _matches(
+    predicted: Ragged, references: Ragged, vocabulary_size: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return sentence, token id and number of the tokens that both sides of a sentence have."""
     # A token of a sentence is the number sentence * vocabulary + id; those of both sides count as
     # often as on the side that has fewer: [5, 5, 7] for [5, 7, 7] gives 1 + 1.
     (one, ones), (two, twos) = (
@@ -89,15 +110,7 @@ def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> tuple[
     )
     both, at_one, at_two = np.intersect1d(one, two, assume_unique=True, return_indices=True)
     shared = np.minimum(ones[at_one], twos[at_two])
-    matches = np.bincount(both // vocabulary_size, weights=shared, minlength=len(predicted))
-    # min(1, exp(1 - r / c)) m / c: of 3 tokens, 2 of them right, for 4: exp(-1/3) 2/3.
-    lengths = np.maximum(predicted.lengths, 1)
-    penalty = np.minimum(1, np.exp(1 - references.lengths / lengths))
-    mean = 100 * float((penalty * matches / lengths).mean())
-    total, expected = int(predicted.lengths.sum()), int(references.lengths.sum())
-    counts: dict[str, Any] = {"correct": [int(matches.sum())], "total": [total]}
-    counts |= {"sys_len": total, "ref_len": expected, "max_ngram_order": 1}
-    return mean, float(BLEU.compute_bleu(**counts, smooth_method="none").score)
+    return both // vocabulary_size, both % vocabulary_size, shared
 
 
 def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[int, int]:
@@ -109,3 +122,23 @@ def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[i
     # With only s, only t, shared and neither: s t b n t gives 2 of 4.
     counts = np.bincount(tokens.ravel(), minlength=len(source))
     return int(counts[target & ~source].sum()), int(counts[~(source & target)].sum())
+
+
+def token_counts(
+    predicted: Ragged, references: Ragged, source: Flags, target: Flags
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Count each sentence's tokens by language, and converted ones that are translations, ``(n,)``.
+
+    All predicted ``tokens``; those ``in_source``, the source language's set, or ``in_neither``; and
+    ``translated`` ones: only the target language has them, and the reference has them as often
+    (section 4.2). Flags as in :func:`converted`.
+    """
+    numbers = np.repeat(np.arange(len(predicted)), predicted.lengths)
+    sentences, ids, shared = _matches(predicted, references, len(source))
+    counts = {
+        "tokens": predicted.lengths,
+        "in_source": np.bincount(numbers, source[predicted.values], len(predicted)),
+        "in_neither": np.bincount(numbers, ~(source | target)[predicted.values], len(predicted)),
+        "translated": np.bincount(sentences, shared * (target & ~source)[ids], len(predicted)),
+    }
+    return {name: each.astype(np.int64) for name, each in counts.items()}

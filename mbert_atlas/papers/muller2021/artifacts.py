@@ -115,22 +115,37 @@ class _Planner:
         """Yield Tables 1 to 3 and 5 to 8: scores, their means, chosen hyperparameters."""
         for name, table in self.section.tables.items():
             scores = self.measurement(name, "measure_layers", partial(self.layer_cells, table))
-            yield _table(replace(scores, resources="measure_layers"))
+            measurements = [replace(scores, resources="measure_layers")]
+            if name in self.by_target:
+                by_target = partial(_with_resamples, name)
+                means = self.measurement(f"{name}_means", "measure_mean_lines", by_target)
+                measurements.append(means)
+            yield _table(*measurements)
         if self.by_target:
             names = sorted(self.by_target)
             layers = self.by_target[names[0]].layers
-            sources = partial(measured, PAPER, *names)
+            sources = partial(_with_resamples, *names)
             yield _table(self.measurement("table1", "measure_means", sources, layers=layers))
         choices = [
-            Cell(task=task, protocol=protocol, condition="hyperparameters", path=choice)
+            Cell(
+                task=task,
+                protocol=protocol,
+                condition="hyperparameters",
+                path=path("choice", search=search, protocol="published"),
+                facts={"epochs": self.epochs(search)},
+            )
             for task, family in self.similarity.runs.items()
             for search in [f"{family}-{self.similarity.source}"]
             if search in self.plan.runs.searches()
-            for choice in [path("choice", search=search, protocol="published")]
             for protocol in PROTOCOLS
         ]
         if choices:
             yield _table(self.measurement("table3", "list_hyperparameters", lambda: choices))
+
+    def epochs(self, search: str) -> int:
+        """Return the epochs of the first draw of a search."""
+        run = self.plan.runs[next(iter(self.plan.runs.draws(search)))]
+        return int(run.specification["hyperparameters"]["optimisation"]["epochs"])
 
     def layer_cells(self, table: LayerTable) -> list[Cell]:
         """Return the predictions of runs with and without re-initialised layers."""
@@ -243,6 +258,15 @@ def _family(family: str, layers: str) -> str:
     return f"{family}-{layers}" if layers else family
 
 
-def _table(measurement: Measurement) -> Artifact:
-    name = measurement.name
-    return table_artifact(name, _TITLES[name], [measurement], highlight=name in _HIGHLIGHTS)
+def _with_resamples(*names: str) -> list[Cell]:
+    """Return a cell per measurement, with the values on resampled test sets next to it."""
+    return [
+        replace(cell, paths={"resamples": path("resamples", paper=PAPER, name=name)})
+        for name in names
+        for cell in measured(PAPER, name)
+    ]
+
+
+def _table(*measurements: Measurement) -> Artifact:
+    name = measurements[0].name
+    return table_artifact(name, _TITLES[name], measurements, highlight=name in _HIGHLIGHTS)

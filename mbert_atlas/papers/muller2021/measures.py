@@ -6,11 +6,19 @@ from typing import Any
 import pandas as pd
 
 from mbert_atlas.analysis.correlation import spearman
-from mbert_atlas.analysis.measurements import read_measurements
-from mbert_atlas.analysis.scoring import scores_of
+from mbert_atlas.analysis.measurements import mean_by, read_measurements
+from mbert_atlas.analysis.resampling import RESAMPLED, combined
+from mbert_atlas.analysis.scoring import resampled_of, scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.papers.muller2021.config import CKA, CORRELATION, DIFFERENCE, REFERENCE
+from mbert_atlas.papers.muller2021.config import (
+    BEST_LAYER,
+    CKA,
+    CORRELATION,
+    DIFFERENCE,
+    MEAN,
+    REFERENCE,
+)
 from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
@@ -30,20 +38,23 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     ``random_init_delta``, its difference to the reference of the same seed, in points, left out
     where that has no such seed.
     """
-    references: dict[tuple[Any, ...], float] = {}
+    references: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:
         scores, n = scores_of(cell)
         score, metric = _METRICS[cell.task]
-        value, target = scores[score], cell.facts["target"]
+        target = cell.facts["target"]
+        row = {name: getattr(cell, name) for name in _COLUMNS}
+        row |= {"target": target, "metric": metric, "n": n, "value": scores[score]}
+        row[RESAMPLED] = resampled_of(cell)[score]
         place = (cell.task, cell.source, target, cell.protocol, cell.seed)
         if cell.condition == REFERENCE:
-            references[place] = value
+            references[place] = row
         elif cell.condition == DIFFERENCE:
-            if place not in references:
+            if not (reference := references.get(place)):
                 continue
-            value -= references[place]
-        row = {name: getattr(cell, name) for name in _COLUMNS}
-        yield {**row, "target": target, "metric": metric, "n": n, "value": value}
+            difference = {"value": row["value"] - reference["value"]}
+            row |= difference | combined([(1, row), (-1, reference)])
+        yield row
 
 
 def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[str, Any]]:
@@ -53,33 +64,42 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     lowest first, there are depths, so that claims fit encoders of any depth: the lowest and the
     highest set, and the means over the lower and the upper half of the sets.
     """
-    frame = pd.concat([read_measurements(cell.path) for cell in cells])
+    frame = pd.concat([read_measurements(cell.path, resamples=True) for cell in cells])
     keys = ["task", "model", "condition", "source", "layers", "metric", "protocol", "seed"]
     same = frame[frame.source == frame.target]
     others = frame[frame.source != frame.target]
-    means = others.groupby(keys, sort=False, as_index=False).agg({"value": "mean", "n": "sum"})
-    table = pd.concat([same[[*keys, "target", "value", "n"]], means.assign(target="mean_x")])
+    means = mean_by(others, keys, n="sum").assign(target=MEAN)
+    table = pd.concat([same[means.columns], means])
     half = len(layers) // 2
     sets = zip(_DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
     by = [*(key for key in keys if key != "layers"), "target"]
     tables = [table]
     for depth, some in sets:
         changes = table[(table.condition == DIFFERENCE) & table.layers.isin(some)]
-        mean = changes.groupby(by, sort=False, as_index=False).agg({"value": "mean", "n": "max"})
-        tables.append(mean.assign(layers=depth))
+        tables.append(mean_by(changes, by, n="max").assign(layers=depth))
     rows: list[Any] = pd.concat(tables, ignore_index=True).to_dict("records")
     return rows
 
 
-def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
-    """Yield Table 3: hyperparameters by task, the number of trials, and the best score.
+def measure_mean_lines(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Return the lines of Tables 6 to 8 for the mean over all targets but the source.
 
-    Each cell has task, condition, protocol, and the file with the choice of the grid search.
+    The cell is the measurement by target of one of these tables.
+    """
+    return [row for row in measure_means(cells, layers=()) if row["target"] == MEAN]
+
+
+def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield Table 3: hyperparameters by task, the number of draws, and the best score.
+
+    Each cell has task, condition, protocol, the file with the choice of the grid search, and in its
+    facts the ``epochs`` of a run, unless the search varies them.
     """
     for cell in cells:
         choice = read_json(cell.path)
         values = {key.rpartition(".")[2]: value for key, value in choice["values"].items()}
-        values |= {"n_grid_trials": len(choice["draws"]), "dev_score": choice["score"]}
+        values["epochs_best"] = values.pop("epochs", cell.facts["epochs"])
+        values |= {"n_draws": len(choice["draws"]), "dev_score": choice["score"]}
         place = {"task": cell.task, "condition": cell.condition, "protocol": cell.protocol}
         yield from ({**place, "metric": metric, "value": value} for metric, value in values.items())
 
@@ -119,8 +139,9 @@ def measure_similarities(
 
     ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval;
     other kernels have separate names. Where the layer is ``bottom``, ``top`` or ``maximum``, it is
-    the first, the last or the largest value; ``cka_percent_maximum`` is the largest, in its layer.
-    Cells are those of :func:`read_similarities`.
+    the first, the last or the largest value. ``cka_percent_maximum`` is the largest, too, as Figure
+    1's text reports it, and ``best_layer`` its layer, of equal ones the lowest; neither has a layer
+    as its place. Cells are those of :func:`read_similarities`.
     """
     frame = read_similarities(cells)
     frame = frame[frame.target.isin(targets)]
@@ -138,8 +159,8 @@ def measure_similarities(
         depths = {"bottom": values[0], "top": values[-1], "maximum": values.max()}
         for layers, value in depths.items():
             yield place | {"layers": layers, "metric": CKA, "value": value}
-        most = str(rows.layer.iloc[values.argmax()])
-        yield place | {"layers": most, "metric": f"{CKA}_maximum", "value": values.max()}
+        yield place | {"metric": f"{CKA}_maximum", "value": values.max()}
+        yield place | {"metric": BEST_LAYER, "value": rows.layer.iloc[values.argmax()]}
 
 
 def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dict[str, Any]]:
@@ -147,7 +168,8 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
 
     The paper prints the correlation of similarity with what transfer keeps;
     ``spearman_signed``, with its p-value, is that of similarity and gap. Without ``by_layer`` the
-    similarity is the mean over all layers. Cells are those of :func:`read_similarities`; in the
+    similarity is the mean over all layers; with it, ``best_layer`` has the largest printed
+    correlation. Cells are those of :func:`read_similarities`; in the
     role ``transfer`` they have the measurements by target of the task (Table 6, 7 or 8).
     """
     similarities = read_similarities(cells)
@@ -161,9 +183,11 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
         gap = gaps(tables[task], task, source, protocol)[place["seed"]]
         by_target = some[some.target.isin(gap)].pivot_table("value", "target", "layer")
         columns = by_target.items() if by_layer else [("", by_target.mean(axis=1))]
+        printed: dict[Any, float] = {}
         for layer, values in columns:
             rho = spearman(values.to_numpy(), [gap[target] for target in values.index])
             row = place | {"target": "all", "layers": str(layer), "n": rho.n}
+            printed[layer] = -rho.rho
             metrics = {
                 CORRELATION: -rho.rho,
                 f"{CORRELATION}_low": -rho.high,
@@ -172,3 +196,6 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
                 "spearman_p_value": rho.p_value,
             }
             yield from (row | {"metric": name, "value": value} for name, value in metrics.items())
+        if by_layer:
+            best = max(printed, key=printed.__getitem__)
+            yield place | {"target": "all", "metric": BEST_LAYER, "value": best}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mbert_atlas.analysis.resampling import RESAMPLED
 from mbert_atlas.analysis.scores import ALL_LANGUAGES, prediction_scores
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.cells import Cell
@@ -39,7 +40,7 @@ _HYPERPARAMETERS = {
     "optimisation.head_learning_rate": "classifier_lr",
     "optimisation.learning_rate": "encoder_lr",
 }
-_SCORE = ["metric", "language", "value", "n"]
+_SCORE = ["metric", "language", "value", "n", RESAMPLED]
 _WEIGHTS = {"gradient_reversal": "grad_rev_lambda", "entropy_maximisation": "entropy_weight"}
 
 
@@ -63,32 +64,33 @@ def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
     unit = _unit(cell)
     headline = MACRO_F1[unit, cell.protocol]
     footnote, name_there = FOOTNOTE_6[unit, cell.protocol]
-    scores = prediction_scores(cell.paths["labels"], unit, cell.protocol)
-    for name, language, value, n in scores[_SCORE].itertuples(index=False, name=None):
+    scores = prediction_scores(cell.paths["labels"], unit, cell.protocol, resample=True)
+    for name, language, value, n, again in scores[_SCORE].itertuples(index=False, name=None):
         is_pooled = language == ALL_LANGUAGES
-        where = {} if is_pooled else {"artifact": by_language, "target": language}
+        more = {RESAMPLED: again}
+        more |= {} if is_pooled else {"artifact": by_language, "target": language}
         if name == headline:
-            yield _row(cell, "macro_f1_label", value, n, **where)
+            yield _row(cell, "macro_f1_label", value, n, **more)
         if name.endswith("accuracy"):
-            yield _row(cell, "accuracy", value, n, **where)
+            yield _row(cell, "accuracy", value, n, **more)
         if is_pooled and "macro" in name and name != headline:
-            yield _row(cell, f"{name}_label", value, n)
+            yield _row(cell, f"{name}_label", value, n, **more)
         if is_pooled and name == footnote and cell.condition == "fine_tuned":
-            yield _row(cell, name_there, value, n, artifact="footnote6")
+            yield _row(cell, name_there, value, n, **more, artifact="footnote6")
 
 
 def _language_scores(cell: Cell) -> Iterator[dict[str, Any]]:
     unit = _unit(cell)
     # Every subword counts for language identification, whatever word it belongs to.
-    scores = prediction_scores(cell.paths["languages"], unit, "published")
+    scores = prediction_scores(cell.paths["languages"], unit, "published", resample=True)
     entropies = read_json(cell.paths["training"])[cell.protocol]["entropy"]
     for dataset in ("target", "wikipedia"):
         pooled = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
-        for name, _, value, n in pooled[_SCORE].itertuples(index=False, name=None):
+        for name, _, value, n, again in pooled[_SCORE].itertuples(index=False, name=None):
             if name == MACRO_F1[unit, cell.protocol]:
-                yield _row(cell, f"macro_f1_language_{dataset}", value, n)
+                yield _row(cell, f"macro_f1_language_{dataset}", value, n, **{RESAMPLED: again})
             elif "macro" in name or name.endswith("accuracy"):
-                yield _row(cell, f"{name}_language_{dataset}", value, n)
+                yield _row(cell, f"{name}_language_{dataset}", value, n, **{RESAMPLED: again})
         n = int(pooled["n"].iloc[0])
         yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]["mean"]), n)
 

@@ -14,7 +14,7 @@ from torch import nn
 from mbert_atlas.config.methods.selection import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.f1 import Confusion, SpanScorer
+from mbert_atlas.f1 import ClassCounts, SpanScorer
 from mbert_atlas.files import atomic_path, read_json
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningRun, store_digest
@@ -131,7 +131,7 @@ class BestEpoch(Method):
             return SpanScorer(self._labels).f1(gold, predicted, counts)[rest.removesuffix("_f1")]
         if kind == "accuracy":
             return float(np.mean(gold == predicted))
-        return Confusion.of(gold, predicted).macro_f1("union")
+        return float(ClassCounts.of(gold, predicted).macro_f1("union"))
 
     def _path(self, epoch: int) -> Path:
         return self._job.state_dir / "epochs" / f"epoch-{epoch}.safetensors"

@@ -1,5 +1,6 @@
 """Rows of the figures and tables, from probes and predictions."""
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -113,7 +114,7 @@ def cell(language, protocol="published", **changes):
 
 def test_means_over_languages_of_training_and_others(monkeypatch):
     scores = {"en": 90.0, "de": 80.0, "fr": 60.0, "hi": 40.0}
-    monkeypatch.setattr(measures, "f1_of", lambda cell: (scores[cell.language], 7))
+    monkeypatch.setattr(measures, "f1_of", lambda cell: {"value": scores[cell.language], "n": 7})
     cells = [cell(language, layers=layers) for layers in ("", "1-2", "3-4") for language in scores]
     rows = list(measures.measure_preservation(cells, means=True))
     whole = {row["target"]: row["value"] for row in rows if row["layers"] == ""}
@@ -141,9 +142,12 @@ def test_tags_count_as_seqeval_does_or_as_words(tmp_path):
     )
     with pytest.warns(UserWarning, match="NE tag"):
         expected = f1_score([gold], [prediction])
-    assert published == (pytest.approx(100 * expected), 6)
-    assert corrected == (pytest.approx(500 / 6), 6)
-    assert published[0] != corrected[0]
+    assert (published["value"], published["n"]) == (pytest.approx(100 * expected), 6)
+    assert (corrected["value"], corrected["n"]) == (pytest.approx(500 / 6), 6)
+    assert published["value"] != corrected["value"]
+    # With one sentence every resample is the test set.
+    for score in (published, corrected):
+        assert score["resampled"] == pytest.approx(np.full(400, score["value"]), abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """The section of the paper: what does not fit is named."""
 
 import pytest
-from configs import config, config_errors
+from configs import ROOT, config, config_errors
 
+from mbert_atlas import papers
+from mbert_atlas.languages import Languages
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import RunTable
 
 PAPER = "liu2020:\n  "
@@ -58,3 +61,31 @@ def test_the_upper_half_is_trained():
     assert run.specification["hyperparameters"]["trained_layers"] == ["7-12"]
     every = runs.get("xnli-from-mbert", None, "published")
     assert every.specification["hyperparameters"]["trained_layers"] == "all"
+
+
+@pytest.mark.parametrize(
+    ("presets", "names"),
+    [
+        ([], {"bert_20_200k": "window 20, 200,000 sentences", "1000k": "1,000,000 sentences"}),
+        (
+            ["demo"],
+            {
+                "google_bert": "another encoder (paper: mBERT)",
+                "bert_20_200k": "window 8, 12,000 sentences (paper: 20, 200k)",
+                "bert_512_1000k": "window 64, 60,000 sentences (paper: 512, 1000k)",
+                "1000k": "60,000 sentences (paper: 1000k)",
+            },
+        ),
+    ],
+)
+def test_labels_are_those_of_the_run(presets, names, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    settings = papers.load([ROOT / f"config/{name}.yaml" for name in presets], ROOT)
+    plan = Plan(settings, Languages.read(ROOT / "resources/languages.csv"))
+    found = {}
+    for artifact in plan.papers["liu2020"].artifacts:
+        found |= artifact.conditions
+        for figure in artifact.figures if artifact.conditions else ():
+            assert figure.options()["conditions"] == artifact.conditions
+    assert names.items() <= found.items()
+    assert ("google_bert" in found) == bool(presets)

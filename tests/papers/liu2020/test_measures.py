@@ -19,6 +19,7 @@ from mbert_atlas.papers.liu2020.figures import curves
 from mbert_atlas.papers.liu2020.measures import (
     count_token_sets,
     measure_accuracy_drop,
+    measure_by_depth,
     measure_by_weight,
     measure_retrieval,
     measure_shifted,
@@ -27,6 +28,8 @@ from mbert_atlas.papers.liu2020.measures import (
 )
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.registry import resolve
+from mbert_atlas.scorecard.cells import KEY, Key, read_cells
+from mbert_atlas.scorecard.claims import cells_of, read_claims
 
 Row = dict[str, Any]
 
@@ -97,6 +100,8 @@ def translations() -> pd.DataFrame:
                             **{"protocol": protocol, "part": part, "layer": layer},
                             **{"weight": weight, "mean_bleu": bleu, "corpus_bleu": bleu + 1},
                             **{"converted": 3 * weight, "counted": 10, "n": 7},
+                            **{"tokens": 20, "in_source": 19, "in_neither": layer},
+                            "translated": weight,
                             "samples": [f"{protocol} {layer} {weight:g}"] if part == 0 else [],
                         }
                     )
@@ -118,8 +123,41 @@ def test_the_best_is_chosen_by_protocol(tmp_path: Path) -> None:
                 ("best", "", "best_alpha"): 2,
                 ("alpha=1", "1", "convert_rate"): 0.3,
                 ("alpha=2", "1", "convert_rate"): 0.6,
+                ("alpha=1", "1", "translated_rate"): 1 / 3,
+                ("alpha=2", "1", "translated_rate"): 1 / 3,
+                ("alpha=1", "1", "third_language_rate"): 0.05,
+                ("alpha=2", "1", "third_language_rate"): 0.05,
             }
         )
+
+
+def test_tokens_of_the_source_language_are_counted_with_negative_weights(tmp_path: Path) -> None:
+    table = translations()
+    negative = table[table["weight"] == 1].assign(weight=-1.0)
+    path = parquet(tmp_path, pd.concat([table, negative]))
+    settings: Any = {"layers": 2, "best_of": [1.0, 2.0], "score_layer": 2, "rate_layer": 1}
+    rows = measure_translation([Cell(source="en", language="de", path=path)], **settings)
+    found = by(
+        [row for row in rows if row["metric"] == "source_rate"], "condition", "layers", "protocol"
+    )
+    assert found == {("alpha=-1", "1", protocol): 0.95 for protocol in PROTOCOLS}
+
+
+def test_bleu_by_depth_is_a_mean_over_layers(tmp_path: Path) -> None:
+    layers = pd.DataFrame({"layer": range(5), "mean_bleu": [90.0, 1, 2, 6, 70]})
+    table = (
+        translations()
+        .drop(columns=["layer", "mean_bleu"])
+        .drop_duplicates(["protocol", "part", "weight"])
+        .merge(layers, how="cross")
+    )
+    cell = Cell(source="en", language="de", path=parquet(tmp_path, table))
+    rows = list(measure_by_depth([cell], best_of=[2.0], first=2, last=3))
+    published = [row for row in rows if row["protocol"] == "published"]
+    assert by(published, "condition", "layers", "metric") == {
+        ("alpha=2", "last", "bleu1"): 4,
+        ("alpha=2", "earlier", "bleu1"): 1,
+    }
 
 
 def test_lines_of_figures(tmp_path: Path) -> None:
@@ -167,8 +205,9 @@ def test_weights_are_chosen_on_development_sets(tmp_path: Path) -> None:
 
 
 def sentences() -> TokenStore:
-    rows = [[2, 5, 6, 3], [2, 7, 3], [2, 6, 8, 3], [2, 9, 3]]
-    arrays: Any = {"input_ids": Ragged.from_rows(rows, np.int32), "part": np.array([0, 0])}
+    """Two test sentences and one of the development set, of English and of German."""
+    rows = [[2, 5, 6, 3], [2, 7, 3], [2, 4, 3], [2, 6, 8, 3], [2, 9, 3], [2, 5, 7, 3]]
+    arrays: Any = {"input_ids": Ragged.from_rows(rows, np.int32), "part": np.array([0, 0, 1])}
     return TokenStore(arrays, {"languages": ["en", "de"]})
 
 
@@ -177,6 +216,7 @@ def test_token_sets(tmp_path: Path) -> None:
     save_arrays(tmp_path / "parallel", store.arrays, store.meta)
     rows = list(count_token_sets([Cell(path=str(tmp_path / "parallel"))]))
     assert {row["protocol"] for row in rows} == set(PROTOCOLS)
+    assert {row["n"] for row in rows} == {2}
     assert by(rows, "target", "metric") == {
         ("en", "n_tokens_in_language"): 3,
         ("en", "n_tokens_shared_with_english"): 3,
@@ -201,52 +241,89 @@ def test_samples_are_laid_out() -> None:
     ]
 
 
-def test_every_reported_number_has_a_measurement(
-    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows of made-up scores, by the paper's config, against the reported numbers."""
+def measured_keys(plan: Plan, folder: Path) -> set[Key]:
+    """Names of all cells that the paper's config measures, with made-up scores for every run."""
     paper = plan.config.liu2020  # type: ignore[attr-defined]
-    translated = pd.DataFrame(
-        [
-            {"protocol": protocol, "part": part, "layer": layer, "weight": weight}
-            | {"mean_bleu": 1.0, "corpus_bleu": 1.0, "converted": 1, "counted": 2, "n": 3}
-            for protocol in PROTOCOLS
-            for part in (0, 1)
-            for layer in range(1, paper.layers + 1)
-            for weight in paper.translation.weights
-        ]
-    )
-    shifted = pd.DataFrame(
-        [
-            {"dataset": dataset, "language": code, "weight": weight, "right": 1, "n": 2}
-            for dataset in paper.shifted_datasets
-            for code in paper.transfer.languages
-            for weight in paper.transfer.weights
-        ]
-    )
+    ranks = [
+        {"layer": 0, "source": source, "mrr": 0.5, "n": 2, "centred": False}
+        for source in ("en", *plan.config.datasets[paper.retrieval.dictionary].languages)
+    ]
+    counts = ["converted", "counted", "tokens", "in_source", "in_neither", "translated", "n"]
+    translated = [
+        {"protocol": protocol, "part": part, "layer": layer, "weight": weight}
+        | {"mean_bleu": 1.0, "corpus_bleu": 1.0}
+        | dict.fromkeys(counts, 1)
+        for protocol in PROTOCOLS
+        for part in (0, 1)
+        for layer in range(1, paper.layers + 1)
+        for weight in paper.translation.weights
+    ]
+    shifted = [
+        {"dataset": dataset, "language": code, "weight": weight, "right": 1, "n": 2}
+        for dataset in paper.shifted_datasets
+        for code in paper.transfer.languages
+        for weight in paper.transfer.weights
+    ]
+    tables = {"word_retrieval": ranks, "token_translation": translated, "shifted": shifted}
+    for name, content in tables.items():
+        pd.DataFrame(content).to_parquet(folder / name)
     codes = ["en", *paper.translation.languages]
     ids = Ragged.from_rows([[2, 5, 3]] * len(codes), np.int32)
     store: dict[str, Any] = {"input_ids": ids, "part": np.zeros(1)}
-    save_arrays(tmp_path / "table3", store, {"languages": codes})
-    translated.to_parquet(tmp_path / "table2")
-    shifted.to_parquet(tmp_path / "shifted")
-    monkeypatch.setattr(measures, "scores_of", lambda cell: ({"accuracy": 50.0}, 2))
-    rows = []
-    for name in ("table2", "table3", "table4"):
-        item = plan.measurements[f"liu2020/{name}"]
+    save_arrays(folder / "token_set", store, {"languages": codes})
+    found = set()
+    for name, item in plan.measurements.items():
+        columns = {"paper": "liu2020", "artifact": plan.artifact_of[name][1].name, **item.columns}
         cells = [
             replace(
                 cell,
-                path=str(tmp_path / name),
-                paths={role: str(tmp_path / role) for role in cell.paths},
+                path=str(folder / item.columns["task"]),
+                paths={role: str(folder / role) for role in cell.paths},
             )
             for cell in item.cells()
         ]
-        measured = resolve(item.measure)(cells, **item.options())
-        rows += [row | {"artifact": name, **item.columns} for row in measured]
-    keys = ["artifact", "task", "condition", "source", "target", "layers", "metric"]
-    planned = {tuple(str(row.get(key, "")) for key in keys) for row in rows}
-    reported = pd.read_csv(
-        ROOT / "resources/reported/liu2020.csv", dtype=str, keep_default_na=False
-    )
-    assert set(reported[keys].itertuples(index=False, name=None)) - planned == set()
+        for row in resolve(item.measure)(cells, **item.options()):
+            found.add(tuple(str((columns | row).get(key, "")) for key in KEY))
+    return found
+
+
+def test_every_reported_number_and_claim_has_a_measurement(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measures, "scores_of", lambda cell: ({"accuracy": 50.0}, 2))
+    keys = measured_keys(plan, tmp_path)
+    reported = ROOT / "resources/reported/liu2020.csv"
+    assert {line.key for line in read_cells([reported])} - keys == set()
+    path = ROOT / "mbert_atlas/papers/liu2020/claims.yaml"
+    claims = read_claims(path, "liu2020", reported).claims
+    # MUSE has 12 languages, XNLI 14 others than English; Table 2 has 12 directions, 6 from English.
+    assert {name: len(cells_of(claim, "liu2020", keys)) for name, claim in claims.items()} == {
+        "small-data-bert-is-behind": 2 * 12,
+        "big-data-bert-is-ahead": 2 * 12,
+        "more-data-helps-bert": 1,
+        "more-data-helps-static-vectors-less": 2,
+        "more-data-helps-transfer": 1,
+        "more-data-helps-transfer-of-static-vectors-less": 2,
+        "released-encoder-is-best": 1,
+        "big-data-bert-transfers-better": 2 * 14,
+        "small-data-bert-transfers-no-better": 2,
+        "small-data-margins-are-small": 2 * 14,
+        "short-window-hurts": 1,
+        "short-window-hurts-small-data-less": 1,
+        "short-window-helps-small-data": 12,
+        "short-window-makes-data-matter-less": 1,
+        "short-window-costs-transfer": 1,
+        "short-window-helps-transfer-from-small-data": 14,
+        "more-weight-converts-more": 2 * 12,
+        "most-tokens-are-converted": 12,
+        "converted-tokens-are-translations": 3 * 6,
+        "no-third-language": 3 * 12,
+        "negative-weight-converts-nothing": 12,
+        "more-weight-does-not-always-translate-better": 2 * 12 + 12,
+        "more-weight-translates-better-at-last-layers": 12,
+        "last-layers-translate-best": 12,
+        "upper-layers-suffice": 1,
+        "shift-helps-transfer": 1,
+        "shift-helps-most-languages": 11,
+        "french-and-spanish-gain-nothing": 2,
+    }

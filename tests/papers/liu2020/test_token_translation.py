@@ -1,23 +1,38 @@
-"""BLEU-1 and convert rate, language means, and predictions from shifted hidden states."""
+"""BLEU-1, token sets and rates, language means, and predictions from shifted hidden states."""
 
+from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import torch
+from configs import ROOT
+from reading import MIRROR, mirrored, needs_mirror, read_table
 from sacrebleu.metrics.bleu import BLEU
 from tiny_models import WORDS, make_encoder, make_tokenizer, text_table
 from transformers import BertConfig, BertForPreTraining
 
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.cells import Cell
+from mbert_atlas.corpora import nli
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_encoder
+from mbert_atlas.encoders.wordpiece import write_tokenizer
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.texts import encode_parallel, inner, token_set
 from mbert_atlas.errors import DataError
-from mbert_atlas.papers.liu2020.token_translation import bleu1, converted, translate_tokens
+from mbert_atlas.papers.liu2020.measures import count_token_sets
+from mbert_atlas.papers.liu2020.token_translation import (
+    bleu1,
+    converted,
+    token_counts,
+    translate_tokens,
+)
 from mbert_atlas.representations.language_vectors import language_means, mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import NLI_PAIRS
@@ -48,6 +63,58 @@ def test_bleu_is_that_of_sacrebleu() -> None:
 def test_convert_rate_by_hand() -> None:
     source, target = (np.array(flags, dtype=bool) for flags in ([1, 0, 1, 0], [0, 1, 1, 0]))
     assert converted(np.array([0, 1, 2, 3, 1]), source, target) == (2, 4)
+
+
+def test_counted_tokens_are_those_of_a_loop() -> None:
+    random = np.random.default_rng(0)
+    sides = [
+        rows(*(random.integers(0, 9, n).tolist() for n in random.integers(1, 8, 40))) for _ in "ab"
+    ]
+    source, target = (random.random(9) < 0.5 for _ in "ab")
+    expected: dict[str, list[int]] = defaultdict(list)
+    for number in range(40):
+        counts: Counter[str] = Counter()
+        left = Counter(sides[1][number].tolist())
+        for token in sides[0][number].tolist():
+            is_translated = target[token] and not source[token] and left[token] > 0
+            left[token] -= 1
+            counts["tokens"] += 1
+            counts["in_source"] += source[token]
+            counts["in_neither"] += not (source[token] or target[token])
+            counts["translated"] += is_translated
+        for name, count in counts.items():
+            expected[name].append(count)
+    found = token_counts(*sides, source, target)
+    assert {name: each.tolist() for name, each in found.items()} == expected
+    assert all(map(any, expected.values()))
+
+
+@needs_mirror
+def test_token_sets_have_the_sizes_that_the_paper_reports(tmp_path: Path) -> None:
+    """Table 3, from all pairs of XNLI; with the development set English would have 10,737."""
+    if not (path := Path(str(MIRROR)) / "mbert-vocab/vocab.txt").exists():
+        pytest.skip("the mirror has no vocabulary of mBERT, mbert-vocab/vocab.txt")
+    wordpieces = path.read_text("utf-8").rstrip("\n").split("\n")
+    write_tokenizer(wordpieces, tmp_path / "tokenizer")
+    reported = pd.read_csv(ROOT / "resources/reported/liu2020.csv")
+    reported = reported[reported["artifact"] == "table3"]
+    languages = ["en", *sorted(set(reported["target"]) - {"en"})]
+    labels = {"test": [mirrored("xnli/superGLEBer-de/test.txt")], "dev": []}
+    tables = []
+    for split, partners in labels.items():
+        options = {"format": "xtreme", "split": split, "partners": partners, "folder": tmp_path}
+        files = [(code, mirrored(f"xnli/xtreme/{split}-{code}.tsv*")) for code in languages]
+        read = [read_table(nli.read, path, code, **options)[0] for code, path in files]
+        tables.append(pa.concat_tables(read))
+    store = tmp_path / "store"
+    encode_parallel(tables, languages, tmp_path / "tokenizer", store, max_length=128)
+    found = pd.DataFrame(count_token_sets([Cell(path=str(store))]))
+    for _, ours in found.groupby("protocol"):
+        both = [
+            frame.set_index(["target", "metric"])["value"].to_dict() for frame in (ours, reported)
+        ]
+        assert both[0] == both[1]
+        assert len(both[0]) == 14
 
 
 def test_tokens_of_a_language_are_those_between_the_special_ones() -> None:
@@ -159,6 +226,28 @@ def test_shifted_predictions_are_those_of_full_passes(
     # The last state and its shift: what the head makes of the sum.
     assert found[3, 0.0].values.tolist() == found[0, 0.0].values.tolist()
     assert found[3, 1.5].values.tolist() != found[3, 0.0].values.tolist()
+
+
+def test_token_sets_are_those_of_the_test_sentences(masked: Path, tmp_path: Path) -> None:
+    table = pairs(["en", "zh"])
+    test = table.filter(pc.equal(table["id"], "pair0"))
+    encode_parallel([test, table], ["en", "zh"], masked, tmp_path / "pairs", max_length=9)
+    arrays = {name: np.zeros((2, 4, 16)) for name in ("means_of_texts", "means_of_tokens")}
+    save_arrays(tmp_path / "means", arrays, {"languages": ["zh", "en"]})
+    paths = (masked, tmp_path / "pairs", tmp_path / "means")
+    options: Any = {"layers": [1], "weights": [0.0]}
+    found = translate_tokens(*paths, source="en", target="zh", **options).to_pylist()
+    store = load_arrays(tmp_path / "pairs").ragged("input_ids")
+    model = load_masked_model(masked, 0).eval()
+    predicted = predict_shifted(model, store, np.zeros((4, 16), np.float32), [1], [0.0])[1, 0.0]
+    # Two sentences of each language are of the test set, four of the other; English comes first.
+    sets = [{*store[first][1:-1], *store[first + 1][1:-1]} for first in (0, 6)]
+    for part, numbers in enumerate([range(2), range(2, 6)]):
+        tokens = [token for number in numbers for token in predicted[number]]
+        (row,) = [row for row in found if row["part"] == part and row["protocol"] == "published"]
+        assert row["converted"] == sum(token in sets[1] - sets[0] for token in tokens)
+        assert row["counted"] == sum(token not in sets[0] & sets[1] for token in tokens)
+        assert row["in_source"] == sum(token in sets[0] for token in tokens)
 
 
 def test_a_direction(masked: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What the demo shows of the paper."""
 
+import pandas as pd
 import pytest
 
 from clone import measured
@@ -41,8 +42,15 @@ def test_layers_are_reinitialised_in_pairs(highlights):
 def test_every_table_and_figure_has_its_cells(demo):
     for artifact in ("table2", "table6", "table8"):
         check_layers(demo, artifact)
+    place = ["task", "source", "condition", "layers", "protocol", "seed"]
+    one = numbers(demo, "table1").query("target == 'mean_x'").set_index(place)["value"]
+    for artifact in ("table6", "table7", "table8"):
+        lines = numbers(demo, f"{artifact}_means")
+        assert set(lines.layers) == {"", "1-2", "3-4"}
+        values = lines.set_index(place)["value"]
+        pd.testing.assert_series_equal(values, one[values.index])
     assert set(numbers(demo, "table1").layers) > {"first", "last", "lower", "upper"}
-    assert set(numbers(demo, "table3").metric) >= {"learning_rate", "batch_size", "n_grid_trials"}
+    assert set(numbers(demo, "table3").metric) >= {"learning_rate", "batch_size", "epochs_best"}
     table4 = numbers(demo, "table4")
     correlations = table4[table4.metric == "spearman_cross_lingual_gap_vs_similarity"]
     assert len(correlations) == (2 + 1 + 1) * 2 * 2  # seeds of the tasks, conditions, protocols

@@ -3,6 +3,7 @@
 import pandas as pd
 import pyarrow as pa
 import pytest
+from configs import ROOT
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.cells import Cell
@@ -15,6 +16,7 @@ from mbert_atlas.papers.muller2021.measures import (
     gaps,
     list_hyperparameters,
     measure_layers,
+    measure_mean_lines,
     measure_means,
     measure_similarities,
     read_similarities,
@@ -94,15 +96,42 @@ def test_means_are_over_the_other_languages_and_by_depth(tmp_path):
     assert not table.duplicated(["target", "condition", "layers", "seed"]).any()
 
 
+@pytest.mark.parametrize(
+    ("artifact", "source", "reference", "change"),
+    [
+        ("table6", "en", 52.47, -17.46),
+        ("table6", "ru", 53.62, -8.86),
+        ("table7", "en", 79.04, -9.96),
+        ("table7", "ar", 64.44, -7.46),
+        ("table8", "ru", 60.68, -16.49),
+    ],
+)
+def test_mean_lines_of_the_reported_targets(tmp_path, artifact, source, reference, change):
+    # Means over the 16 other targets that the paper lists, computed by hand from its tables; those
+    # that it prints differ (53.23 and -15.77 for English, Table 6).
+    table = pd.read_csv(ROOT / "resources/reported/muller2021.csv", keep_default_na=False)
+    table = table[(table.artifact == artifact) & (table.target != "mean_x")]
+    rows = table.assign(protocol="corrected", seed=1, n=1).to_dict("records")
+    write_measurements(rows, tmp_path / "one.csv")
+    lines = pd.DataFrame(measure_mean_lines([Cell(path=tmp_path / "one.csv")]))
+    assert set(lines.target) == {"mean_x"}
+    assert set(lines.layers) == {"", "1-2", "3-4", "5-6", "7-8", "9-10", "11-12"}
+    value = lines[lines.source == source].set_index(["condition", "layers"])["value"]
+    assert value["ref", ""] == pytest.approx(reference, abs=0.006)
+    assert value["random_init_delta", "1-2"] == pytest.approx(change, abs=0.006)
+
+
 def test_hyperparameters_are_those_of_the_search(tmp_path):
-    choice = {"values": {"optimisation.batch_size": 16}, "draws": {"a": 1, "b": 2}, "score": 90.5}
-    write_json(choice, tmp_path / "choice.json")
     place = {"task": "pos", "condition": "chosen", "protocol": "published"}
-    cell = Cell(**place, path=tmp_path / "choice.json")
-    rows = list(list_hyperparameters([cell]))
-    values = {row.pop("metric"): row.pop("value") for row in rows}
-    assert values == {"batch_size": 16, "n_grid_trials": 2, "dev_score": 90.5}
-    assert rows == [place] * 3
+    cell = Cell(**place, path=tmp_path / "choice.json", facts={"epochs": 6})
+    for searched, epochs in (({}, 6), ({"optimisation.epochs": 9}, 9)):
+        values = {"optimisation.batch_size": 16, **searched}
+        choice = {"values": values, "draws": {"a": 1, "b": 2}, "score": 90.5}
+        write_json(choice, tmp_path / "choice.json")
+        rows = list(list_hyperparameters([cell]))
+        values = {row.pop("metric"): row.pop("value") for row in rows}
+        assert values == {"batch_size": 16, "epochs_best": epochs, "n_draws": 2, "dev_score": 90.5}
+        assert rows == [place] * 4
 
 
 def similar(path, values):
@@ -143,8 +172,9 @@ def test_similarities_are_percent_with_their_depths(tmp_path):
     assert len(rows[rows.metric == "cka_rbf_percent"]) == 3
     low = rows[rows.metric == "cka_percent_low"].set_index("layers")["value"]
     assert low.to_dict() == pytest.approx({"0": 10, "1": 60, "2": 30})
-    (most,) = rows[rows.metric == "cka_percent_maximum"].to_dict("records")
-    assert (most["layers"], most["value"]) == ("1", pytest.approx(70))
+    most = rows[rows.metric.isin(["cka_percent_maximum", "best_layer"])].set_index("metric")
+    assert most["value"].to_dict() == pytest.approx({"cka_percent_maximum": 70, "best_layer": 1})
+    assert most["layers"].isna().all()  # as Figure 1's maximum is reported: not by layer
     other = encoder(path, protocol="published")  # of another run, where protocols differ
     assert read_similarities([other, encoder(path)]).protocol.unique() == ["corrected"]
 
@@ -168,6 +198,8 @@ def test_more_similar_languages_transfer_better_in_the_printed_sign(tmp_path):
     assert value[CORRELATION, "1"] == pytest.approx(1)
     assert value["spearman_signed", "1"] == pytest.approx(-1)
     assert value["spearman_p_value", "1"] < 0.05
+    (best,) = by_layer[by_layer.metric == "best_layer"]["value"]
+    assert best == 1
     whole = correlate_with_gap(cells, by_layer=False)
     (row,) = (row for row in whole if row["metric"] == CORRELATION)
     assert (row["value"], row["n"], row["layers"]) == (pytest.approx(1), 5, "")
