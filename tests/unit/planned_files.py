@@ -19,7 +19,7 @@ from configs import ROOT
 
 from mbert_atlas import schemas
 from mbert_atlas.analysis.distances import summarise
-from mbert_atlas.analysis.measurements import write_measurements
+from mbert_atlas.analysis.measurements import resamples_path, write_measurements
 from mbert_atlas.analysis.scoring import scoring_of
 from mbert_atlas.arrays import save_arrays
 from mbert_atlas.cells import Cell, as_values, files_of, with_files
@@ -67,8 +67,14 @@ def _example(kind: pa.DataType, number: int) -> Any:
     return 0.5 if pa.types.is_floating(kind) else 1
 
 
+def _wrong(kind: pa.DataType) -> Any:
+    if pa.types.is_list(kind):
+        return [_wrong(kind.value_type)] * 2
+    return "O" if pa.types.is_string(kind) else 0
+
+
 class PlannedFiles:
-    """The files of a plan, in a folder, made when they are asked for."""
+    """The files of a plan, in a folder, made when they are needed."""
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.plan, self.folder = plan, folder
@@ -101,14 +107,16 @@ class PlannedFiles:
         return output
 
     def _make(self, path: str) -> str:
+        for kind in ("measurement", "resamples"):
+            if match := _expression(PATHS[kind]).fullmatch(path):
+                made = self.measurement("/".join(match.groups()))
+                return str(made if kind == "measurement" else resamples_path(made))
         for pattern, function in WRITERS.items():
             if match := _expression(pattern).fullmatch(path):
                 content = function(self.plan, **match.groupdict())
                 break
         else:
-            match = _expression(PATHS["measurement"]).fullmatch(path)
-            assert match, f"no function in {__name__}.WRITERS returns the content of {path}"
-            return str(self.measurement("/".join(match.groups())))
+            raise KeyError(f"no function in {__name__}.WRITERS returns the content of {path}")
         key = pickle.dumps(content)
         if key not in self._by_content:
             self._by_content[key] = str(self.folder / f"{len(self._by_content)}")
@@ -149,7 +157,7 @@ def _write(content: Content, path: Path) -> None:
 
 @writes(PATHS["predictions"])
 def predictions(plan: Plan, run: str, seed: str) -> pa.Table:
-    """Two examples of each language of the test sets that a run predicts."""
+    """Some examples of each language of the test sets that a run predicts, not all correct."""
     specification = plan.runs[run].specification
     return _predicted(plan, plan.runs[run].task, specification["evaluate"])
 
@@ -162,7 +170,10 @@ def static_predictions(plan: Plan, static: str, family: str, seed: str) -> pa.Ta
 
 
 def _predicted(plan: Plan, task: str, tests: Mapping[str, Sequence[str]]) -> pa.Table:
-    rows = []
+    schema, rows = scoring_of(task).schema, []
+    names = {*schema.names}
+    predicted = [field for field in schema if field.name.startswith("predict")]
+    wrong = {field.name: _wrong(field.type) for field in predicted}
     for dataset, languages in tests.items():
         asked = getattr(plan.config.datasets[dataset], "questions", "same")
         for code in languages:
@@ -171,12 +182,12 @@ def _predicted(plan: Plan, task: str, tests: Mapping[str, Sequence[str]]) -> pa.
                 context = "en"
             elif asked == "english":
                 question = "en"
-            place = {"dataset": dataset, "language": context, "question_language": question}
-            rows += [place | {"example_id": str(number)} for number in range(2)]
-    schema = scoring_of(task).schema
-    columns = {"gold": _TAGS[task], "prediction": _TAGS[task]} if task in _TAGS else {}
-    names = {*schema.names}
-    rows = [{key: row[key] for key in row.keys() & names} | columns for row in rows]
+            columns = {"dataset": dataset, "language": context, "question_language": question}
+            columns |= {"gold": _TAGS[task], "prediction": _TAGS[task]} if task in _TAGS else {}
+            mistakes = sum(map(ord, code)) % 3  # so that not all languages have the same score
+            for number in range(4):
+                row = columns | {"example_id": str(number)} | (wrong if number < mistakes else {})
+                rows.append({name: row[name] for name in row.keys() & names})
     return table(schema, rows)
 
 

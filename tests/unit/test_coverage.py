@@ -68,11 +68,13 @@ def test_numbers_that_need_a_file_of_the_config_are_measured_with_it(tmp_path: P
 
 @pytest.mark.parametrize("paper", papers.names())
 def test_no_claim_is_not_run_by_construction(paper: str, planned: list[set[Key]]) -> None:
+    """Where its numbers are not listed: then it has their reason."""
     path = ROOT / CLAIMS.format(paper)
     read = read_claims(path, paper, ROOT / REPORTED.format(paper))
+    exempt = {line.key for line in listed()}
     not_run = [
         name
         for name, claim in read.claims.items()
-        if not all(cells_of(claim, paper, keys) for keys in planned)
+        if not all(cells_of(claim, paper, keys | exempt) for keys in planned)
     ]
     assert not_run == []
