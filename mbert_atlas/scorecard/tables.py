@@ -97,7 +97,7 @@ def lay_out(
     """
     artifact = cells if artifact is None else artifact
     return [
-        _one_table(some, kind, labels, artifact[artifact["kind"] == kind], reason)
+        _one_table(some, str(kind), labels, artifact[artifact["kind"] == kind], str(reason))
         for (kind, reason), some in cells.groupby(["kind", "reason"], sort=False)
     ]
 
