@@ -124,9 +124,16 @@ TOKEN_TRANSLATIONS = _schema(
     (_LONG, "tokens in_source in_neither"),  # all; those of the source language; of neither
     (_LONG, "translated"),  # converted tokens that the sentence's reference has
     (_WORDS, "samples"),  # some of the resulting sentences
+    # These numbers on resamples of the test set's sentences; null for other parts.
+    (_FLOATS, "resampled_corpus_bleu resampled_mean_bleu resampled_converted resampled_counted"),
+    (_FLOATS, "resampled_tokens resampled_in_source resampled_in_neither resampled_translated"),
 )
 SHIFTED_SCORES = _schema(
-    (_TEXT, "dataset language protocol"), (_INT, "layer"), (_DOUBLE, "weight"), (_LONG, "right n")
+    (_TEXT, "dataset language protocol"),
+    (_INT, "layer"),
+    (_DOUBLE, "weight"),
+    (_LONG, "right n"),
+    (_FLOATS, "resampled"),  # accuracy in percent on resamples of the texts
 )
 MEASUREMENT_COLUMNS = (
     *("paper", "artifact", "task", "model", "condition", "source", "target", "layers"),

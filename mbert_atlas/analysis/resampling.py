@@ -2,8 +2,9 @@
 
 A resample draws as many items as the test set has, with replacement. Items are what can be regarded
 as independent: sentences, texts, questions, query words; the words of a sentence are not. The
-resamples depend on the test set alone, so that all conditions, seeds and protocols that share it
-are compared on the same ones.
+resamples depend on the items' ids alone, so that whatever is scored on the same items is compared
+on the same resamples: conditions, seeds and protocols, but also translations of one test set, whose
+scores in several languages rise and fall together.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,33 +24,39 @@ _AT_A_TIME = 1 << 22
 """Numbers drawn, or multiplied, at once: 32 MB of drawn items, 16 MB of counts as float32."""
 
 
-def resamples(ids: Sequence[str], *test_set: str) -> npt.NDArray[np.uint8]:
-    """Return how often each item occurs in each resample, uint8, shape ``(RESAMPLES, n)``.
+def resamples(ids: Iterable[str]) -> npt.NDArray[np.uint8]:
+    """Return how often each item occurs in each resample, uint8, shape ``(RESAMPLES, items)``.
 
-    ``test_set`` names the test set, such as dataset and language; ``ids`` are those of its items.
-    The same set gives the same resamples, in whatever order its ids are.
+    Items are in the order of their sorted ids.
     """
     # Multinomial rather than Poisson counts: drawing items is faster, and n of them are exactly n.
-    place = np.argsort(_order(ids))
-    return _resamples(_seed(ids, test_set), len(ids))[:, place]
+    items = sorted(set(ids))
+    return _resamples(derive_seed(0, "resamples", *items), len(items))
 
 
-def resampled_sums(values: npt.ArrayLike, ids: Sequence[str], *test_set: str) -> Floats:
-    """Return the sums over resamples of the items' values, float32, shape ``(RESAMPLES, ...)``.
+def resampled_sums(values: npt.ArrayLike, ids: Sequence[str]) -> Floats:
+    """Return the sums of values over each resample, float32, shape ``(RESAMPLES, ...)``.
 
-    Values have shape ``(n, ...)``, an item per row; whole numbers are exact up to 2^24. See
-    :func:`resamples` for the other arguments.
+    Values have shape ``(n, ...)``, each row with the id of its item; an item may have several, such
+    as its words. Whole numbers are exact up to 2^24.
     """
     array = np.asarray(values)
-    rows = array.reshape(len(ids), -1)[_order(ids)].astype(np.float32)
-    times = _resamples(_seed(ids, test_set), len(ids))
-    sums = [times[some].astype(np.float32) @ rows for some in _parts(len(ids))]
+    items = sorted(set(ids))
+    place = {name: number for number, name in enumerate(items)}
+    of_row = np.fromiter((place[name] for name in ids), dtype=np.intp, count=len(ids))
+    order = np.argsort(of_row, kind="stable")
+    starts = np.searchsorted(of_row[order], np.arange(len(items)))
+    rows = np.add.reduceat(array.reshape(len(ids), -1)[order], starts).astype(np.float32)
+    times = resamples(items)
+    sums = [times[some].astype(np.float32) @ rows for some in _parts(len(items))]
     return np.concatenate(sums).reshape(RESAMPLES, *array.shape[1:])
 
 
-def resampled_mean(values: npt.ArrayLike, ids: Sequence[str], *test_set: str) -> Floats:
-    """Return the mean value of the items on each resample, see :func:`resampled_sums`."""
-    return resampled_sums(values, ids, *test_set) / np.float32(len(ids))
+def resampled_mean(values: npt.ArrayLike, ids: Sequence[str]) -> Floats:
+    """Return the mean of values, shape ``(n,)``, on each resample, see :func:`resampled_sums`."""
+    both = np.stack([np.asarray(values, np.float64), np.ones(len(ids))], axis=1)
+    sums, counts = resampled_sums(both, ids).T
+    return sums / np.maximum(counts, 1)
 
 
 def combined(rows: Iterable[tuple[float, Mapping[str, Any]]]) -> dict[str, Floats]:
@@ -63,17 +70,8 @@ def combined(rows: Iterable[tuple[float, Mapping[str, Any]]]) -> dict[str, Float
     return {RESAMPLED: np.sum([weight * values for weight, values in parts], axis=0)}
 
 
-def _order(ids: Sequence[str]) -> npt.NDArray[np.intp]:
-    return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
-
-
-def _seed(ids: Sequence[str], test_set: Sequence[str]) -> int:
-    return derive_seed(0, "resamples", *test_set, *sorted(ids))
-
-
 @lru_cache(maxsize=32)  # those of the languages of a test set, which several runs are scored on
 def _resamples(seed: int, n: int) -> npt.NDArray[np.uint8]:
-    """Return the resamples of n items in the order of their ids."""
     random = np.random.default_rng(seed)
     times = np.empty((RESAMPLES, n), dtype=np.uint8)
     for some in _parts(n):
@@ -81,6 +79,7 @@ def _resamples(seed: int, n: int) -> npt.NDArray[np.uint8]:
         drawn = random.integers(n, size=(size, n), dtype=np.uint32)
         flat = (drawn + np.arange(size)[:, None] * n).ravel()
         times[some] = np.bincount(flat, minlength=size * n).reshape(size, n)
+    times.flags.writeable = False
     return times
 
 

@@ -104,13 +104,12 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
         )
         for centred in (False, True):
             for side, ranks in enumerate(translation_ranks(one, two, pairs, centred=centred)):
-                source, target = languages[side], languages[1 - side]
-                again = resampled_mean(1 / ranks, queries[side], "queries", source, target)
+                again = resampled_mean(1 / ranks, queries[side])
                 scores.append(
                     {
                         "layer": layer,
-                        "source": source,
-                        "target": target,
+                        "source": languages[side],
+                        "target": languages[1 - side],
                         "centred": centred,
                         "mrr": float((1 / ranks).mean()),
                         "precision_at_1": float((ranks == 1).mean()),

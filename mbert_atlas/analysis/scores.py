@@ -248,17 +248,14 @@ def _score_table(
     resample: bool,
 ) -> pd.DataFrame:
     """Score the rows of each dataset and language, then of each dataset, from counts by row."""
-    frame = predictions.select(["dataset", "language", "example_id"]).to_pandas()
+    frame = predictions.select(["dataset", "language"]).to_pandas()
+    ids = predictions["example_id"].to_numpy()
     groups = list(frame.groupby(["dataset", "language"]).indices.items())
     pooled = frame.groupby("dataset").indices.items()
-    both = (frame["language"] + "\t" + frame["example_id"]).to_numpy()
     rows = []
     for place, group in [*groups, *(((name, ALL_LANGUAGES), group) for name, group in pooled)]:
         own, n = counts[group], int(lengths[group].sum())
-        again: Mapping[str, npt.NDArray[Any]] = {}
-        if resample:
-            ids = both if place[1] == ALL_LANGUAGES else frame["example_id"].to_numpy()
-            again = metrics(resampled_sums(own, ids[group].tolist(), *place))
+        again = metrics(resampled_sums(own, ids[group].tolist())) if resample else {}
         for metric, value in metrics(own.sum(axis=0)).items():
             more = {RESAMPLED: 100 * again[metric]} if resample else {}
             score = {"metric": metric, "value": 100 * float(value), "n": n}

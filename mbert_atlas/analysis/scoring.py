@@ -6,15 +6,13 @@ from functools import cache, lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas import schemas
 from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.analysis.answers import score_answers
-from mbert_atlas.analysis.resampling import Floats, resampled_sums
+from mbert_atlas.analysis.resampling import Floats, resampled_mean, resampled_sums
 from mbert_atlas.analysis.scores import (
     Examples,
     right_arcs,
@@ -49,7 +47,12 @@ class Scoring:
 
     def resampled(self, cell: Cell) -> dict[str, Floats]:
         """Return the metrics in percent on resamples of the test set, see :func:`resampled_of`."""
-        return {metric: _resampled(*_scored(cell, metric), cell) for metric in self.metrics}
+        again = {}
+        for metric in self.metrics:
+            keys, scores = _scored(cell, metric)
+            items = [key.partition("\t")[0] for key in keys]  # a word's begins with its sentence
+            again[metric] = 100 * resampled_mean(scores, items)
+        return again
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Test ``system - baseline``, mean scores over runs.
@@ -182,7 +185,7 @@ def resampled_f1(cell: Cell, unit: Literal["entity", "token"]) -> Floats:
     """Return the micro F1 of tags on resamples of the sentences, see :func:`sentence_counts`."""
     rows = rows_of(cell)
     counts, ids = sentence_counts(rows, unit=unit), rows["example_id"].to_pylist()
-    right, gold, predicted = resampled_sums(counts, ids, cell.dataset, cell.language).T
+    right, gold, predicted = resampled_sums(counts, ids).T
     return 200 * right / np.maximum(gold + predicted, 1)
 
 
@@ -209,7 +212,7 @@ def _scored(cell: Cell, metric: str) -> Examples:
     return _examples(_unnamed(cell), metric)
 
 
-@cache
+@lru_cache(maxsize=64)  # ids of all words are large; these are the seeds that are compared
 def _examples(cell: Cell, metric: str) -> Examples:
     return scoring_of(cell.kind)._score_examples(cell, metric)
 
@@ -217,12 +220,3 @@ def _examples(cell: Cell, metric: str) -> Examples:
 @cache
 def _resampled_of(cell: Cell) -> dict[str, Floats]:
     return scoring_of(cell.kind).resampled(cell)
-
-
-def _resampled(keys: Sequence[str], scores: npt.NDArray[np.float64], cell: Cell) -> Floats:
-    """Return the mean score in percent on resamples; a word's key begins with its sentence."""
-    sentences = np.array([key.partition("\t")[0] for key in keys], dtype=object)
-    of_word, items = pd.factorize(sentences)
-    sums = np.stack([np.bincount(of_word, weights=scores), np.bincount(of_word)], axis=1)
-    right, count = resampled_sums(sums, items.tolist(), cell.dataset, cell.language).T
-    return 100 * right / np.maximum(count, 1)

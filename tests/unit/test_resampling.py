@@ -71,7 +71,8 @@ def made_up(kind: str, seed: int = 0) -> pa.Table:
         gold = [[" ".join(text)] for text in labels(words)]
         guess = [" ".join(text) for text in labels(words, [text[0].split() for text in gold])]
         return pa.table([*place, ["de"] * N, IDS, gold, guess], schema=SPAN_PREDICTIONS)
-    names = ["O", "B-PER", "I-PER", "B-LOC"] if kind == "ner" else ["NOUN", "VERB", "X"]
+    # No tag of one letter: seqeval lets its spans begin in the sentence before.
+    names = ["O", "B-PER", "I-PER", "B-LOC"] if kind == "ner" else ["NOUN", "VERB", "ADJ"]
     gold, words = labels(names), [[*range((n + 1) // 2), *range(n // 2)] for n in lengths]
     columns = [*place, IDS, gold, labels(names, gold), [sorted(own) for own in words]]
     return pa.table(columns, schema=TAG_PREDICTIONS)
@@ -100,15 +101,13 @@ def test_scores_are_those_of_resampled_tables(name: str) -> None:
     found = score(table, resample=True, **options).set_index(["language", "metric"])
     plain = score(table, **options).set_index(["language", "metric"])
     assert found.drop(columns=RESAMPLED).equals(plain)
-    times = resamples(IDS, "test", "de")
+    times = resamples(IDS)
     for number in SOME:
         expected = score(repeated(table, times[number]), **options)
         for language, metric, value in expected[["language", "metric", "value"]].itertuples(False):
             if language == "de":
                 again = found[RESAMPLED]["de", metric]
                 assert again[number] == pytest.approx(value, abs=1e-4)
-    # All languages together are another test set.
-    assert not np.array_equal(*(found[RESAMPLED][code].iloc[0] for code in ("de", "all")))
 
 
 @pytest.mark.parametrize("kind", ["nli", "tagging", "ner", "qa", "parsing"])
@@ -116,7 +115,7 @@ def test_scores_are_those_of_resampled_tables(name: str) -> None:
 def test_scores_of_a_cell_are_those_of_resampled_predictions(
     kind: str, protocol: Any, tmp_path: Path
 ) -> None:
-    table, times = made_up(kind), resamples(IDS, "test", "de")
+    table, times = made_up(kind), resamples(IDS)
     write_parquet(table, tmp_path / "all")
     cell = Cell(kind=kind, dataset="test", language="de", protocol=protocol)
     normalisation: Any = {"normalisation": "mlqa"}
@@ -132,43 +131,56 @@ def test_scores_of_a_cell_are_those_of_resampled_predictions(
             assert found[metric][number] == pytest.approx(value, abs=1e-4)
 
 
-def test_resamples_belong_to_the_test_set() -> None:
+def test_resamples_belong_to_the_items() -> None:
     values = np.random.default_rng(0).random(N)
     order = np.random.default_rng(1).permutation(N)
-    shuffled = [IDS[place] for place in order]
-    one = resampled_mean(values, IDS, "test", "de")
-    assert np.array_equal(one, resampled_mean(values[order], shuffled, "test", "de"))
-    assert np.array_equal(resamples(IDS, "a")[:, order], resamples(shuffled, "a"))
-    for others in (("test", "en"), ("dev", "de")):
-        other = resampled_mean(values, IDS, *others)
-        assert abs(np.corrcoef(one, other)[0, 1]) < 0.2  # 4 standard errors
-    assert not np.array_equal(one, resampled_mean(values, [f"{name}'" for name in IDS], "test"))
+    one = resampled_mean(values, IDS)
+    assert np.array_equal(one, resampled_mean(values[order], [IDS[place] for place in order]))
+    other = resampled_mean(values, [f"{name}'" for name in IDS])
+    assert abs(np.corrcoef(one, other)[0, 1]) < 0.2  # 4 standard errors
 
 
 @pytest.mark.parametrize("at_a_time", [N, 1 << 22])
 def test_each_resample_has_as_many_items(at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mbert_atlas.analysis.resampling._AT_A_TIME", at_a_time)
-    times = resamples(IDS, "test", str(at_a_time))
+    ids = [f"{name}, {at_a_time}" for name in IDS]
+    times = resamples(ids)
     assert (times.dtype, times.shape) == (np.uint8, (RESAMPLES, N))
     assert (times.sum(axis=1) == N).all()
     # Multinomial: variance 1 - 1/N of each count.
     assert times.var() == pytest.approx(1 - 1 / N, rel=0.05)
     values = np.random.default_rng(0).random((N, 2, 3))
     expected = np.tensordot(times.astype(float), values, axes=1)
-    assert resampled_sums(values, IDS, "test", str(at_a_time)) == pytest.approx(expected, rel=1e-5)
+    assert resampled_sums(values, ids) == pytest.approx(expected, rel=1e-5)
+    # Several rows of an item are drawn together.
+    assert resampled_sums(np.concatenate([values, values]), ids * 2) == pytest.approx(
+        2 * expected, rel=1e-5
+    )
+
+
+def test_translations_of_a_test_set_are_drawn_together() -> None:
+    tables = [made_up("nli"), made_up("nli")]
+    tables[1] = tables[1].set_column(1, "language", pa.array(["es"] * N))
+    frame = class_scores(pa.concat_tables(tables), resample=True)
+    again = frame.set_index(["language", "metric"])[RESAMPLED]
+    assert np.array_equal(again["de", "accuracy"], again["es", "accuracy"])
+    assert again["all", "accuracy"] == pytest.approx(again["de", "accuracy"], abs=1e-4)
 
 
 def test_the_spread_is_that_of_a_share() -> None:
     ids = [str(number) for number in range(2000)]
     right = np.arange(2000) < 1400
-    spread = resampled_mean(right, ids, "test").std(ddof=1)
+    spread = resampled_mean(right, ids).std(ddof=1)
     assert spread == pytest.approx((0.7 * 0.3 / 2000) ** 0.5, rel=0.1)  # 3 standard errors
 
 
 def test_conditions_on_one_test_set_are_paired(tmp_path: Path) -> None:
     cells, right = [], []
     for number, condition in enumerate(("original", "adjusted")):
-        table = made_up("nli", number)
+        table = made_up("nli")
+        if condition == "adjusted":  # half of the mistakes are gone
+            guess = np.where(np.arange(N) % 2, table["prediction"], table["gold"])
+            table = table.set_column(4, "prediction", pa.array(guess.tolist()))
         right.append(np.array(table["gold"]) == np.array(table["prediction"]))
         # in another order, as another job may have written them
         write_parquet(table.take(np.arange(N)[:: 1 - 2 * number]), tmp_path / condition)
@@ -186,7 +198,7 @@ def test_conditions_on_one_test_set_are_paired(tmp_path: Path) -> None:
     change = 100 * (right[1].astype(float) - right[0])
     assert gain.std() == pytest.approx(change.std() / N**0.5, rel=0.1)
     apart = np.hypot(*(100 * own.std() / N**0.5 for own in right))
-    assert gain.std() < 0.95 * apart
+    assert gain.std() < 0.75 * apart
 
 
 def test_no_items_are_no_score() -> None:

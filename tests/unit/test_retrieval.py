@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mbert_atlas.analysis.resampling import resamples
 from mbert_atlas.analysis.retrieval import retrieve_words, translation_ranks, unit_vectors
 from mbert_atlas.arrays import save_arrays
 from mbert_atlas.files import write_parquet
@@ -89,6 +90,10 @@ def test_words_of_a_dictionary(tmp_path: Path) -> None:
     assert table.schema.equals(RETRIEVALS)
     rows = table.to_pylist()
     assert len(rows) == 8
+    again = [row.pop("resampled") for row in rows]
+    assert again[0] == [0.5] * 400
+    drawn = resamples(["hund", "katze", "köter"])
+    assert again[1] == pytest.approx((drawn @ np.array([0.5, 0.5, 1]) / 3).tolist())
     first = {"layer": 0, "source": "en", "target": "de", "centred": False}
     assert rows[0] == first | {
         "mrr": 0.5,  # both are nearer to the other one's translation

@@ -158,7 +158,7 @@ def _scores(
             counts = scorer.counts(gold.values[words], predicted[words], lengths).sum(axis=1)
             value, again = (
                 200 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1)
-                for sums in (counts.sum(axis=0), resampled_sums(counts, ids, "words", language))
+                for sums in (counts.sum(axis=0), resampled_sums(counts, ids))
             )
             common = {"language": language, "metric": "span_micro_f1", RESAMPLED: again}
             common |= {"value": float(value), "n": int(words.sum())}

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.scoring import scores_of
+from mbert_atlas.analysis.resampling import RESAMPLED, combined
+from mbert_atlas.analysis.scoring import resampled_of, scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
@@ -44,9 +45,10 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
         for layer, rows in scores.groupby("layer"):
             # Static vectors have one layer, which needs no number.
             value, n = 100 * rows["mrr"].mean(), int(rows["n"].sum())
+            again = combined((100 / len(rows), row) for row in rows.to_dict("records"))
             for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
                 place = {"source": "en", "layers": number, "protocol": protocol}
-                yield _row(cell, "mrr", value, n) | place
+                yield _row(cell, "mrr", value, n) | place | again
 
 
 def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
@@ -55,11 +57,14 @@ def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
     for row in rows:
         yield row
         if row["target"] != "en":
-            key = tuple((name, row[name]) for name in row if name not in ("target", "value", "n"))
+            values = ("target", "value", "n", RESAMPLED)
+            key = tuple((name, row[name]) for name in row if name not in values)
             groups.setdefault(key, []).append(row)
     for key, members in groups.items():
         value = sum(row["value"] for row in members) / len(members)
-        yield dict(key) | {"target": mean, "value": value, "n": sum(row["n"] for row in members)}
+        again = combined((1 / len(members), row) for row in members)
+        n = sum(row["n"] for row in members)
+        yield dict(key) | {"target": mean, "value": value, "n": n, **again}
 
 
 def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -69,7 +74,8 @@ def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
 
 def _accuracy(cell: Cell) -> Row:
     scores, n = scores_of(cell)
-    return _row(cell, "accuracy", scores["accuracy"], n)
+    again = {RESAMPLED: resampled_of(cell)["accuracy"]}
+    return _row(cell, "accuracy", scores["accuracy"], n) | again
 
 
 def _row(cell: Cell, metric: str, value: float, n: int) -> Row:
@@ -92,8 +98,12 @@ def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
     drops = []
     for place, row in by_window[SHORT_WINDOW].items():
         if whole := by_window[LONG_WINDOW].get(place):
-            drop = 100 * (1 - row["value"] / whole["value"])
-            drops.append(row | {"metric": "accuracy_drop_percent", "value": drop})
+            drop, again = (
+                100 * (1 - row[name] / np.maximum(whole[name], 1e-6))
+                for name in ("value", RESAMPLED)
+            )
+            values = {"value": drop, RESAMPLED: again}
+            drops.append(row | {"metric": "accuracy_drop_percent"} | values)
     return with_means(drops)
 
 
@@ -106,6 +116,7 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
     The scores have the columns ``layer``, ``weight``, ``bleu1`` (``published`` averages it over
     sentences, ``corrected`` computes it over the corpus), those of ``_RATES`` (0 to 1), ``n``, and
     ``chosen``, the BLEU-1 by which settings are chosen: of the test set itself under ``published``.
+    ``resampled`` has BLEU-1 and the rates on resamples of the sentences, by name.
     """
     for cell in cells:
         table = read_parquet(cell.path).to_pandas().set_index(["layer", "weight"])
@@ -115,9 +126,22 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
             scores = scores[scores["protocol"] == protocol]
             test, development = (scores[scores["part"] == part] for part in (TEST, DEVELOPMENT))
             chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
-            rows = test[["bleu1", *_RATES, "n"]].join(chosen).reset_index()
+            again = [name for name in table if name.startswith("resampled_")]
+            rows = test[["bleu1", *_RATES, "n", *again]].join(chosen).reset_index()
             place = {"source": cell.source, "target": cell.language, "protocol": protocol}
-            yield place | {"seed": 0}, rows.to_dict("records")
+            yield (
+                place | {"seed": 0},
+                [row | {RESAMPLED: _resampled(row, protocol)} for row in rows.to_dict("records")],
+            )
+
+
+def _resampled(row: Row, protocol: str) -> Row:
+    """Return BLEU-1 and the rates on each resample, of what the table of translations has."""
+    again = {"bleu1": row.get(f"resampled_{_BLEU[protocol]}")}
+    for name, columns in _RATES.items():
+        part, of = (row.get(f"resampled_{column}") for column in columns)
+        again[name] = None if part is None or of is None else part / np.maximum(of, 1)
+    return again
 
 
 def measure_translation(
@@ -155,11 +179,12 @@ def measure_translation(
             if layer == rate_layer and weight < 0:
                 values.append((f"alpha={weight:g}", str(layer), row, "source_rate", "source_rate"))
         for condition, layer, row, metric, column in values:
-            yield place | _setting(condition, layer, metric, row[column], row["n"])
+            yield place | _setting(condition, layer, metric, row, column)
 
 
-def _setting(condition: str, layers: str, metric: str, value: float, n: int) -> Row:
-    return {"condition": condition, "layers": layers, "metric": metric, "value": value, "n": n}
+def _setting(condition: str, layers: str, metric: str, row: Row, column: str) -> Row:
+    names = {"condition": condition, "layers": layers, "metric": metric}
+    return names | {"value": row[column], "n": row["n"], RESAMPLED: row[RESAMPLED].get(column)}
 
 
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
@@ -167,7 +192,7 @@ def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
     for place, scores in _translation_scores(cells):
         for row in scores:
             condition, layer = f"alpha={row['weight']:g}", str(row["layer"])
-            yield place | _setting(condition, layer, metric, row[metric], row["n"])
+            yield place | _setting(condition, layer, metric, row, metric)
 
 
 def measure_by_depth(
@@ -181,11 +206,15 @@ def measure_by_depth(
     for place, scores in _translation_scores(cells):
         for name, low, high in (("last", first, last), ("earlier", 1, first - 1)):
             for weight in best_of:
-                some = [row for row in scores if low <= row["layer"] <= high]
-                values = [row["bleu1"] for row in some if row["weight"] == weight]
-                if values:
-                    mean = sum(values) / len(values)
-                    yield place | _setting(f"alpha={weight:g}", name, "bleu1", mean, some[0]["n"])
+                some = [
+                    _setting(f"alpha={weight:g}", name, "bleu1", row, "bleu1")
+                    for row in scores
+                    if low <= row["layer"] <= high and row["weight"] == weight
+                ]
+                if some:
+                    mean = {"value": sum(row["value"] for row in some) / len(some)}
+                    again = combined((1 / len(some), row) for row in some)
+                    yield place | some[0] | {RESAMPLED: None} | mean | again
 
 
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -274,15 +303,22 @@ def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str)
         table[table["dataset"] == name].pivot(index="weight", columns="language", values="value")
         for name in (test, development)
     )
-    n = table[table["dataset"] == test].groupby("language")["n"].first()
+    tested = table[table["dataset"] == test]
+    n = tested.groupby("language")["n"].first()
+    again = tested.set_index(["language", "weight"]).get(RESAMPLED, {})
     best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
     if cell.protocol == "corrected":
         best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
     for language in scores.columns:
         row = {"source": "en", "target": language, "protocol": cell.protocol, "seed": cell.seed}
         row |= {"metric": "accuracy", "n": int(n[language])}
-        yield row | {"condition": cell.condition, "value": scores[language][0]}
+        for name, weight in (("", 0), ("+mds", best[language])):
+            if not name or language != "en":
+                values = {
+                    "value": scores[language][weight],
+                    RESAMPLED: again.get((language, weight)),
+                }
+                yield row | {"condition": f"{cell.condition}{name}"} | values
         if language != "en":
-            row |= {"condition": f"{cell.condition}+mds"}
-            yield row | {"value": scores[language][best[language]]}
-            yield row | {"metric": "shift_weight_alpha", "value": best[language]}
+            weights = {"metric": "shift_weight_alpha", "value": best[language]}
+            yield row | {"condition": f"{cell.condition}+mds"} | weights

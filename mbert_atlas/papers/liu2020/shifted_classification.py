@@ -14,6 +14,7 @@ import pyarrow as pa
 import torch
 
 from mbert_atlas import tasks
+from mbert_atlas.analysis.resampling import RESAMPLED, resampled_mean
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import Protocol
 from mbert_atlas.encoders.hooks import last_states, remember
@@ -63,10 +64,12 @@ def classify_shifted(
             ).values
             gold = np.array(store.meta["labels"])[store.dense("labels")[rows]]
             right = np.array(labels)[predicted] == gold[:, None]
+            ids = store.dense("example_id")[rows].tolist()
             table += [
                 {"dataset": name, "language": code, "protocol": protocol, "layer": layer}
-                | {"weight": weight, "right": int(count), "n": len(rows)}
-                for weight, count in zip(weights, right.sum(axis=0), strict=True)
+                | {"weight": weight, "right": int(own.sum()), "n": len(rows)}
+                | {RESAMPLED: 100 * resampled_mean(own, ids)}
+                for weight, own in zip(weights, right.T, strict=True)
             ]
     return pa.Table.from_pylist(table, schema=SHIFTED_SCORES)
 

@@ -1,6 +1,6 @@
 """BLEU-1 and convert rate of shifted sentences by layer and weight (section 4.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sacrebleu.metrics.bleu import BLEU
 
+from mbert_atlas.analysis.resampling import resampled_sums
 from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoders.loading import load_masked_model
@@ -21,6 +22,7 @@ from mbert_atlas.schemas import TOKEN_TRANSLATIONS
 from mbert_atlas.tokenizer import open_tokenizer, require_tokenizer
 
 Flags = npt.NDArray[np.bool_]
+Counts = npt.NDArray[Any]
 
 
 def translate_tokens(
@@ -59,17 +61,17 @@ def translate_tokens(
         for (layer, weight), tokens in predicted.items():
             for part in np.unique(parts):
                 numbers = np.flatnonzero(parts == part)
-                some, gold = tokens.take(numbers), references.take(numbers)
-                mean, corpus = bleu1(some, gold, size)
-                only, counted = converted(some.values, *sets)
-                counts = token_counts(some, gold, *sets)
+                both = tokens.take(numbers), references.take(numbers)
+                mean, corpus = bleu1(*both, size)
+                counts = token_counts(*both, *sets)
+                again = _resampled(*both, counts, size) if part == TEST else {}
                 samples = [_text(tokenizer, tokens[n]) for n in shown if parts[n] == part]
                 rows.append(
                     {"source": source, "target": target, "protocol": protocol}
                     | {"part": int(part), "layer": layer, "weight": weight, "n": len(numbers)}
-                    | {"corpus_bleu": corpus, "mean_bleu": mean}
-                    | {"converted": only, "counted": counted, "samples": samples}
+                    | {"corpus_bleu": corpus, "mean_bleu": mean, "samples": samples}
                     | {name: int(each.sum()) for name, each in counts.items()}
+                    | {f"resampled_{name}": values for name, values in again.items()}
                 )
     return pa.Table.from_pylist(rows, schema=TOKEN_TRANSLATIONS)
 
@@ -83,16 +85,40 @@ def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> tuple[
 
     Token ids of predicted sentences are compared with those of as many translations.
     """
-    sentences, _, shared = _matches(predicted, references, vocabulary_size)
-    matches = np.bincount(sentences, weights=shared, minlength=len(predicted))
-    # min(1, exp(1 - r / c)) m / c: of 3 tokens, 2 of them right, for 4: exp(-1/3) 2/3.
-    lengths = np.maximum(predicted.lengths, 1)
-    penalty = np.minimum(1, np.exp(1 - references.lengths / lengths))
-    mean = 100 * float((penalty * matches / lengths).mean())
+    matches = _shared(predicted, references, vocabulary_size)
+    mean = 100 * float(_bleu(matches, predicted.lengths, references.lengths).mean())
     total, expected = int(predicted.lengths.sum()), int(references.lengths.sum())
     counts: dict[str, Any] = {"correct": [int(matches.sum())], "total": [total]}
     counts |= {"sys_len": total, "ref_len": expected, "max_ngram_order": 1}
     return mean, float(BLEU.compute_bleu(**counts, smooth_method="none").score)
+
+
+def _bleu(shared: Counts, lengths: Counts, expected: Counts) -> npt.NDArray[Any]:
+    """Return BLEU-1, 0 to 1, from the numbers of shared, predicted and reference tokens."""
+    # min(1, exp(1 - r / c)) m / c: of 3 tokens, 2 of them right, for 4: exp(-1/3) 2/3.
+    lengths = np.maximum(lengths, 1)
+    return np.minimum(1, np.exp(1 - expected / lengths)) * shared / lengths
+
+
+def _resampled(
+    predicted: Ragged, references: Ragged, counts: Mapping[str, Counts], vocabulary_size: int
+) -> dict[str, Counts]:
+    """Return the columns of ``schemas.TOKEN_TRANSLATIONS`` on resamples of the sentences."""
+    shared, expected = _shared(predicted, references, vocabulary_size), references.lengths
+    columns = {**counts, "shared": shared, "expected": expected}
+    columns["mean_bleu"] = 100 * _bleu(shared, predicted.lengths, expected)
+    # Parallel sentences of all languages have the same numbers.
+    ids = [f"sentence {number}" for number in range(len(predicted))]
+    sums = dict(zip(columns, resampled_sums(np.stack([*columns.values()], 1), ids).T, strict=True))
+    sums["mean_bleu"] /= len(predicted)
+    sums["corpus_bleu"] = 100 * _bleu(sums.pop("shared"), sums["tokens"], sums.pop("expected"))
+    return sums
+
+
+def _shared(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Counts:
+    """Count the tokens that both sides of each sentence have, shape ``(n,)``."""
+    sentences, _, shared = _matches(predicted, references, vocabulary_size)
+    return np.bincount(sentences, weights=shared, minlength=len(predicted))
 
 
 def _matches(
@@ -113,25 +139,16 @@ def _matches(
     return both // vocabulary_size, both % vocabulary_size, shared
 
 
-def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[int, int]:
-    """Return numerator and denominator of the convert rate of predicted ids, of any shape.
-
-    They are the tokens that only the target language has, and all tokens but those that both have;
-    the flags, shape ``(vocabulary,)``, tell which ids a language has.
-    """
-    # With only s, only t, shared and neither: s t b n t gives 2 of 4.
-    counts = np.bincount(tokens.ravel(), minlength=len(source))
-    return int(counts[target & ~source].sum()), int(counts[~(source & target)].sum())
-
-
 def token_counts(
     predicted: Ragged, references: Ragged, source: Flags, target: Flags
 ) -> dict[str, npt.NDArray[np.int64]]:
     """Count each sentence's tokens by language, and converted ones that are translations, ``(n,)``.
 
-    All predicted ``tokens``; those ``in_source``, the source language's set, or ``in_neither``; and
-    ``translated`` ones: only the target language has them, and the reference has them as often
-    (section 4.2). Flags as in :func:`converted`.
+    All predicted ``tokens``; those ``in_source``, the source language's set, or ``in_neither``;
+    numerator and denominator of the convert rate: ``converted`` ones, which only the target
+    language has, and ``counted`` ones, all but those that both have; and ``translated`` ones, which
+    are converted, and the reference has them as often (section 4.2). The flags, shape
+    ``(vocabulary,)``, tell which ids a language has.
     """
     numbers = np.repeat(np.arange(len(predicted)), predicted.lengths)
     sentences, ids, shared = _matches(predicted, references, len(source))
@@ -139,6 +156,8 @@ def token_counts(
         "tokens": predicted.lengths,
         "in_source": np.bincount(numbers, source[predicted.values], len(predicted)),
         "in_neither": np.bincount(numbers, ~(source | target)[predicted.values], len(predicted)),
+        "converted": np.bincount(numbers, (target & ~source)[predicted.values], len(predicted)),
+        "counted": np.bincount(numbers, ~(source & target)[predicted.values], len(predicted)),
         "translated": np.bincount(sentences, shared * (target & ~source)[ids], len(predicted)),
     }
     return {name: each.astype(np.int64) for name, each in counts.items()}

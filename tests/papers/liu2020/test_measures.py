@@ -46,6 +46,15 @@ def by(rows: Iterable[Row], *keys: str) -> dict[Any, Any]:
     return {tuple(row[key] for key in keys): row["value"] for row in rows}
 
 
+def assert_resampled(rows: Iterable[Row], *without: str) -> None:
+    """Made-up resamples equal the test set: so do all numbers but those of some metrics."""
+    for row in rows:
+        if row["metric"] in without:
+            assert row.get("resampled") is None
+        else:
+            assert row["resampled"].tolist() == pytest.approx([row["value"]] * 2)
+
+
 def parquet(folder: Path, frame: pd.DataFrame) -> str:
     frame.to_parquet(folder / "table.parquet")
     return str(folder / "table.parquet")
@@ -54,11 +63,13 @@ def parquet(folder: Path, frame: pd.DataFrame) -> str:
 def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:
     rows = [
         {"layer": layer, "source": source, "mrr": mrr + centred, "n": 10, "centred": centred}
+        | {"resampled": [mrr + centred] * 2}
         for layer, source, mrr in [(0, "en", 0.1), (0, "de", 0.2), (1, "en", 0.3), (1, "de", 0.5)]
         for centred in (False, True)
     ]
     path = parquet(tmp_path, pd.DataFrame(rows))
     found = list(measure_retrieval([Cell(condition="bert", seed=1, language="de", path=path)]))
+    assert_resampled(found)
     for target in ("de", "avg"):
         own = [row for row in found if row["target"] == target]
         assert by(own, "protocol", "layers") == pytest.approx(
@@ -75,14 +86,21 @@ def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:
 
 def test_the_drop_is_relative(monkeypatch: pytest.MonkeyPatch) -> None:
     accuracy = {"512": 60.0, "20": 54.0}
-    monkeypatch.setattr(
-        measures, "scores_of", lambda cell: ({"accuracy": accuracy[cell.facts["window"]]}, 5)
-    )
+    again = {"512": np.array([60, 50, 0]), "20": np.array([54, 60, 0])}
+    for function, scores in (("scores_of", accuracy), ("resampled_of", again)):
+
+        def score(cell: Cell, function: str = function, scores: Any = scores) -> Any:
+            found = {"accuracy": scores[cell.facts["window"]]}
+            return (found, 5) if function == "scores_of" else found
+
+        monkeypatch.setattr(measures, function, score)
     cells = [
         Cell(condition=size, language="de", protocol="published", seed=1, facts={"window": window})
         for size, window in [("200k", "512"), ("200k", "20"), ("1000k", "20")]
     ]
-    found = by(measure_accuracy_drop(cells), "condition", "target", "metric")
+    drops = list(measure_accuracy_drop(cells))
+    found = by(drops, "condition", "target", "metric")
+    assert [row["resampled"].tolist() for row in drops] == [pytest.approx([10, -20, 100])] * 2
     metric = "accuracy_drop_percent"
     assert found == pytest.approx({("200k", "de", metric): 10, ("200k", "avg", metric): 10})
 
@@ -105,7 +123,10 @@ def translations() -> pd.DataFrame:
                             "samples": [f"{protocol} {layer} {weight:g}"] if part == 0 else [],
                         }
                     )
-    return pd.DataFrame(found)
+    table = pd.DataFrame(found)
+    numbers = table.columns[4:-1].drop("n")
+    again = {f"resampled_{name}": [[value] * 2 for value in table[name]] for name in numbers}
+    return table.assign(**again)
 
 
 def test_the_best_is_chosen_by_protocol(tmp_path: Path) -> None:
@@ -136,7 +157,8 @@ def test_tokens_of_the_source_language_are_counted_with_negative_weights(tmp_pat
     negative = table[table["weight"] == 1].assign(weight=-1.0)
     path = parquet(tmp_path, pd.concat([table, negative]))
     settings: Any = {"layers": 2, "best_of": [1.0, 2.0], "score_layer": 2, "rate_layer": 1}
-    rows = measure_translation([Cell(source="en", language="de", path=path)], **settings)
+    rows = list(measure_translation([Cell(source="en", language="de", path=path)], **settings))
+    assert_resampled(rows, "best_layer", "best_alpha")
     found = by(
         [row for row in rows if row["metric"] == "source_rate"], "condition", "layers", "protocol"
     )
@@ -183,7 +205,7 @@ def test_weights_are_chosen_on_development_sets(tmp_path: Path) -> None:
     table = pd.DataFrame(
         [
             {"dataset": dataset, "language": language}
-            | {"weight": float(weight), "right": count, "n": 10}
+            | {"weight": float(weight), "right": count, "n": 10, "resampled": [10.0 * count] * 2}
             for (dataset, language), counts in right.items()
             for weight, count in enumerate(counts)
         ]
@@ -193,6 +215,7 @@ def test_weights_are_chosen_on_development_sets(tmp_path: Path) -> None:
         Cell(condition="upper", seed=1, protocol=protocol, paths=paths) for protocol in PROTOCOLS
     ]
     rows = list(measure_shifted(cells, test="xnli", development="dev", chosen_in="de"))
+    assert_resampled(rows, "shift_weight_alpha")
     found = by(rows, "protocol", "condition", "target", "metric")
     assert found["published", "upper", "fr", "accuracy"] == 70
     assert found["published", "upper+mds", "de", "accuracy"] == 40
@@ -291,6 +314,7 @@ def test_every_reported_number_and_claim_has_a_measurement(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measures, "scores_of", lambda cell: ({"accuracy": 50.0}, 2))
+    monkeypatch.setattr(measures, "resampled_of", lambda cell: {"accuracy": np.full(4, 50.0)})
     keys = measured_keys(plan, tmp_path)
     reported = ROOT / "resources/reported/liu2020.csv"
     assert {line.key for line in read_cells([reported])} - keys == set()

@@ -52,6 +52,11 @@ def scores(folder: Path, languages: list[str]) -> dict[tuple[str, float], tuple[
         target="en",
     )
     rows = table.to_pylist()
+    for row in rows:  # the mean over resamples is near the accuracy, within 4 standard errors
+        share, again = 100 * row["right"] / row["n"], np.array(row["resampled"])
+        assert again.shape == (400,)
+        assert again.mean() == pytest.approx(share, abs=4 * max(again.std(), 0.01) / 400**0.5)
+        assert again.std() == pytest.approx((share * (100 - share) / row["n"]) ** 0.5, rel=0.2)
     return {(row["language"], row["weight"]): (row["right"], row["n"]) for row in rows}
 
 

@@ -16,6 +16,7 @@ from sacrebleu.metrics.bleu import BLEU
 from tiny_models import WORDS, make_encoder, make_tokenizer, text_table
 from transformers import BertConfig, BertForPreTraining
 
+from mbert_atlas.analysis.resampling import resamples
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.corpora import nli
@@ -28,8 +29,8 @@ from mbert_atlas.encoding.texts import encode_parallel, inner, token_set
 from mbert_atlas.errors import DataError
 from mbert_atlas.papers.liu2020.measures import count_token_sets
 from mbert_atlas.papers.liu2020.token_translation import (
+    _resampled,
     bleu1,
-    converted,
     token_counts,
     translate_tokens,
 )
@@ -62,7 +63,10 @@ def test_bleu_is_that_of_sacrebleu() -> None:
 
 def test_convert_rate_by_hand() -> None:
     source, target = (np.array(flags, dtype=bool) for flags in ([1, 0, 1, 0], [0, 1, 1, 0]))
-    assert converted(np.array([0, 1, 2, 3, 1]), source, target) == (2, 4)
+    # With only s, only t, shared and neither: s t b n t has 2 of 4.
+    found = token_counts(rows([0, 1, 2, 3, 1], [2]), rows([1], [2]), source, target)
+    assert found["converted"].tolist() == [2, 0]
+    assert found["counted"].tolist() == [4, 0]
 
 
 def test_counted_tokens_are_those_of_a_loop() -> None:
@@ -81,6 +85,8 @@ def test_counted_tokens_are_those_of_a_loop() -> None:
             counts["tokens"] += 1
             counts["in_source"] += source[token]
             counts["in_neither"] += not (source[token] or target[token])
+            counts["converted"] += target[token] and not source[token]
+            counts["counted"] += not (source[token] and target[token])
             counts["translated"] += is_translated
         for name, count in counts.items():
             expected[name].append(count)
@@ -269,7 +275,29 @@ def test_a_direction(masked: Path, tmp_path: Path) -> None:
     ).to_pandas()
     assert len(table) == 2 * 2 * 3
     assert set(table["n"]) == {4}
+    again = np.stack(table["resampled_converted"])
+    assert again.shape == (len(table), 400)
+    assert again.mean(axis=1) == pytest.approx(table["converted"].to_numpy(), abs=0.5)
     whole = table[table["weight"] == 0]
     assert whole["corpus_bleu"].nunique() == 1  # without a shift neither layer nor mean matters
     assert all(len(samples) == 2 for samples in table["samples"])
     assert (table["converted"] <= table["counted"]).all()
+
+
+def test_scores_of_resampled_sentences() -> None:
+    random = np.random.default_rng(0)
+    sides = [
+        rows(*(random.integers(0, 9, n).tolist() for n in random.integers(1, 8, 40))) for _ in "ab"
+    ]
+    source, target = random.random((2, 9)) < 0.6
+    counts = token_counts(*sides, source, target)
+    found = _resampled(*sides, counts, 9)
+    times = resamples([f"sentence {number}" for number in range(40)])
+    order = sorted(range(40), key=lambda number: f"sentence {number}")
+    for number in (0, 399):
+        drawn = [side.take(np.repeat(order, times[number])) for side in sides]
+        mean, corpus = bleu1(drawn[0], drawn[1], 9)
+        assert found["mean_bleu"][number] == pytest.approx(mean, abs=1e-4)
+        assert found["corpus_bleu"][number] == pytest.approx(corpus, abs=1e-4)
+        for name, each in token_counts(drawn[0], drawn[1], source, target).items():
+            assert found[name][number] == each.sum()

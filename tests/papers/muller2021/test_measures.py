@@ -1,5 +1,6 @@
 """Costs of re-initialised layers, and correlations of similarity with transfer, by hand."""
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -56,6 +57,8 @@ def test_a_loss_is_the_difference_to_the_same_seed(tmp_path, condition, values):
         for layers, seed, right in runs
     ]
     rows = list(measure_layers(cells))
+    for row in rows:  # with one sentence every resample is the test set
+        assert row["resampled"] == pytest.approx(np.full(400, row["value"]), abs=1e-4)
     assert [row["value"] for row in rows if row["condition"] == "ref"] == [90, 80]
     lost = [row for row in rows if row["condition"] == condition]
     assert [row["value"] for row in lost] == pytest.approx(values)
@@ -84,9 +87,15 @@ def test_means_are_over_the_other_languages_and_by_depth(tmp_path):
         for layers, value in LOSSES.items()
     ]
     rows += [("en", "ref", "", 90.0, 1), ("ru", "ref", "", 70.0, 1), ("hi", "ref", "", 50.0, 1)]
-    write_measurements(measured(rows).to_dict("records"), tmp_path / "one.csv")
+    written = measured(rows).to_dict("records")
+    for row in written:
+        row["resampled"] = np.float32(row["value"]) * np.arange(400, dtype=np.float32)
+    write_measurements(written, tmp_path / "one.csv")
     cells = [Cell(path=tmp_path / "one.csv")]
-    table = pd.DataFrame(measure_means(cells, layers=list(LOSSES)))
+    means = measure_means(cells, layers=list(LOSSES))
+    for row in means:
+        assert row["resampled"] == pytest.approx(row["value"] * np.arange(400), rel=1e-5)
+    table = pd.DataFrame(means)
     value = table.set_index(["target", "condition", "layers"])["value"]
     assert value["mean_x", "ref", ""] == 60
     assert value["mean_x", "random_init_delta", "1-2"] == -16

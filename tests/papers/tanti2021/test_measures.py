@@ -6,6 +6,7 @@ import pytest
 from seqeval.metrics import f1_score
 from sklearn import metrics
 
+from mbert_atlas.analysis.resampling import resamples
 from mbert_atlas.arrays import Ragged, save_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import write_json, write_parquet
@@ -93,6 +94,15 @@ def test_tokens_are_scored_as_spans_of_subwords_or_as_words(tmp_path):
     expected = 100 * metrics.f1_score(*flat, average="macro")
     assert corrected["", "macro_f1_language_wikipedia"] == (pytest.approx(expected), 5)
     assert corrected["", "token_accuracy_language_target"] == (80, 5)
+
+    # A resample with either sentence once is the test set; one language has a single sentence.
+    (once,) = np.nonzero((resamples(["0", "1"]) == 1).all(axis=1))
+    for row in measure_scores([experiment(tmp_path, "udpos", "published")], by_language="b"):
+        if row["metric"].startswith("entropy"):
+            assert "resampled" not in row
+        else:
+            again = row["resampled"] if row.get("target") else row["resampled"][once]
+            assert again == pytest.approx(np.full(len(again), row["value"]), abs=1e-4)
 
 
 def test_stray_languages_count_as_published_only(tmp_path):
