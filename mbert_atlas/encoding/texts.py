@@ -55,12 +55,11 @@ def encode_parallel(
     output: Path | str,
     *,
     max_length: int,
-    limit: int | None = None,
 ) -> None:
     """Write the sentences of parallel sets of premises and hypotheses as a token store.
 
-    A sentence that comes several times in the first language is taken once, at most ``limit`` of
-    each table, and cut at ``max_length``, special tokens included. The store has ``input_ids``
+    A sentence that comes several times in the first language is taken once, and cut at
+    ``max_length``, special tokens included. The store has ``input_ids``
     (ragged int32, special tokens at both ends), all sentences of the first language, then those of
     the second, in the same order; and ``part`` (int32), the number of the sentence's table. Raises
     a DataError if a language lacks a pair that the first one has.
@@ -78,10 +77,9 @@ def encode_parallel(
         places: dict[str, tuple[str, int]] = {}
         for key, text in leading.items():
             places.setdefault(text, key)
-        kept = list(places.values())[:limit]
         for code, own in by_language.items():
-            texts[code] += [own[key] for key in kept]
-        parts += [number] * len(kept)
+            texts[code] += [own[key] for key in places.values()]
+        parts += [number] * len(places)
     encode = _Encoder(tokenizer_dir, max_length)
     rows = [row for sentences in texts.values() for row in encode(sentences)]
     arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(rows, np.int32)}

@@ -214,4 +214,5 @@ def _write_legend(figure: Figure, conditions: Sequence[str]) -> None:
     entries = {name: handles[name] for name in (*conditions, _SEED, _REPORTED) if name in handles}
     columns = 4 if max(map(len, entries)) <= 24 else 2  # that fit the width
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+    place |= {"columnspacing": 1.0, "handletextpad": 0.5}
     figure.legend(list(entries.values()), list(entries), **place)

@@ -85,8 +85,12 @@ def test_conditions_keep_their_style_and_panels_show_their_languages() -> None:
 
 
 def test_a_legend_of_long_names_fits() -> None:
-    name = "window 64, 60,000 sentences (paper: 512, 1000k) {}".format
-    frames = [transfer().assign(condition=name(number)) for number in range(4)]
+    names = [
+        f"window {window}, {sentences} sentences (paper: {paper})"
+        for sentences, paper in (("4,000", "512, 200k"), ("30,000", "512, 1000k"))
+        for window in (128, 20)
+    ]
+    frames = [transfer().assign(condition=name) for name in names]
     figure = transfer_plot(pd.concat(frames), title="t", value_label="v")
     figure.draw_without_rendering()
     box = figure.legends[0].get_window_extent()

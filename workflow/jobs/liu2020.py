@@ -14,7 +14,7 @@ def encode_parallel(snakemake: Snakemake) -> None:
         snakemake.params.languages,
         Path(snakemake.input.tokenizer),
         Path(snakemake.output[0]),
-        **snakemake.params.sizes,
+        max_length=snakemake.params.max_length,
     )
 
 

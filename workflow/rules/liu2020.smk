@@ -24,7 +24,7 @@ rule encode_parallel:
         **plan.resources("encode_parallel"),
     params:
         languages=["en", *plan.config.liu2020.translation.languages],
-        sizes=plan.config.liu2020.translation.model_dump(include={"max_length", "limit"}),
+        max_length=plan.config.liu2020.translation.max_length,
         job=plan.job("liu2020:encode_parallel"),
     script:
         "../scripts/job.py"
@@ -53,6 +53,7 @@ rule translate_tokens:
     params:
         layers=list(range(1, plan.config.liu2020.layers + 1)),
         weights=plan.config.liu2020.translation.weights,
+        limit=plan.config.liu2020.translation.limit,
         shown=lambda wildcards: plan.config.liu2020.translation.shown_sentences.get(
             wildcards.target, []
         ),

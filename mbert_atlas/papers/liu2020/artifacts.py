@@ -116,10 +116,9 @@ class _Builder:
 
     def _comparison(self, name: str, compared: _Compared, order: Sequence[str]) -> Artifact:
         title, task, measure, size = _COMPARISONS[name]
-        if size:
-            trained = next(item for _, item in compared if item.window)
-            sentences = self._pretraining(trained).sentences_per_language
-            title += f", {sentences:,} sentences per language"
+        trained = next(item for _, item in compared if item.window)
+        if size and (pretraining := self._pretraining(trained)):
+            title += f", {pretraining.sentences_per_language:,} sentences per language"
         names = self._names(name, compared)
         cells = self._retrieval_cells if task == "word_retrieval" else self._xnli_cells
         return Artifact(
@@ -134,28 +133,21 @@ class _Builder:
             conditions=names,
         )
 
-    def _pretraining(self, item: _Embedding) -> Pretraining:
-        return cast(Any, self.plan.config.encoders[item.name].scratch).pretraining
+    def _pretraining(self, item: _Embedding) -> Pretraining | None:
+        scratch = self.plan.config.encoders[item.name].scratch
+        return scratch.pretraining if scratch else None
 
     def _names(self, figure: str, compared: _Compared) -> dict[str, str]:
         """Return the names of conditions that the config decides: windows, sizes, the reference.
 
         ``bert_20_200k`` is ``window 8, 12,000 sentences (paper: 20, 200k)`` in the demo.
         """
-        names = {}
+        names, by_window = {}, not _COMPARISONS[figure].size
         for condition, item in compared:
             if item.kind == "google_bert" and not self.plan.config.encoders[item.name].hub:
                 names[condition] = "another encoder (paper: mBERT)"
-            elif item.window and not _COMPARISONS[figure].size:
-                pretraining = self._pretraining(item)
-                sentences = pretraining.sentences_per_language or 0
-                is_size = sentences == 1000 * int(item.size.removesuffix("k"))
-                ours, paper, is_same = f"{sentences:,} sentences", item.size, is_size
-                if figure != "figure6b":
-                    ours = f"window {pretraining.max_length}, {ours}"
-                    paper = f"{item.window}, {paper}"
-                    is_same = is_size and str(pretraining.max_length) == item.window
-                names[condition] = ours if is_same else f"{ours} (paper: {paper})"
+            elif by_window and (pretraining := self._pretraining(item)):
+                names[condition] = _condition_name(item, pretraining, figure != "figure6b")
         return names
 
     def _retrieval_cells(self, compared: _Compared) -> Iterator[Cell]:
@@ -295,3 +287,13 @@ def _measurement(
 ) -> Measurement:
     measure = f"papers.{_PAPER}.measures:{measure}"
     return Measurement(name, measure, cells, lambda: options or {}, columns=columns)
+
+
+def _condition_name(item: _Embedding, pretraining: Pretraining, by_window: bool) -> str:
+    sentences = pretraining.sentences_per_language or 0
+    ours, paper = [f"{sentences:,} sentences"], [item.size]
+    is_same = sentences == 1000 * int(item.size.removesuffix("k"))
+    if by_window:
+        ours, paper = [f"window {pretraining.max_length}", *ours], [item.window, *paper]
+        is_same = is_same and str(pretraining.max_length) == item.window
+    return ", ".join(ours) + ("" if is_same else f" (paper: {', '.join(paper)})")

@@ -56,7 +56,7 @@ class Translation(ConfigModel):
 
     sentences: list[ref.NliName] = Field(min_length=2, max_length=2)
     """Parallel test and development sets (nli)."""
-    limit: int | None = Field(None, ge=1, description="Most sentences of each; none: all.")
+    limit: int | None = Field(None, ge=1, description="Most shifted sentences of each; none: all.")
     max_length: int = Field(128, ge=8, description="Longest sentence in tokens.")
     languages: list[str] = Field(description="Languages translated to and from English.")
     weights: list[float] = Field(description="alpha, the factors of the shift.")

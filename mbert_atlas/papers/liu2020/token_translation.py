@@ -15,7 +15,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoders.loading import load_masked_model
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.texts import inner, parallel_sentences, token_set
-from mbert_atlas.papers.liu2020.config import TEST
+from mbert_atlas.papers.liu2020.config import DEVELOPMENT, TEST
 from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import TOKEN_TRANSLATIONS
@@ -35,25 +35,29 @@ def translate_tokens(
     layers: Sequence[int],
     weights: Sequence[float],
     shown: Sequence[int] = (),
+    limit: int | None = None,
 ) -> pa.Table:
     """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
     Sentences are the output of :func:`mbert_atlas.encoding.texts.encode_parallel`, means that of
     :func:`mbert_atlas.representations.language_vectors.language_means`. Each of the ``layers``, 0
-    for the embeddings, is shifted by itself; weights are factors of the difference of means. The
-    tokens of a language are those of its test sentences, as in Table 3. The table
-    (``schemas.TOKEN_TRANSLATIONS``) keeps the predicted tokens of the sentences ``shown``.
+    for the embeddings, is shifted by itself; weights are factors of the difference of means. At
+    most ``limit`` sentences of each set are shifted, but the tokens of a language are those of all
+    of its test sentences, as in Table 3. The table (``schemas.TOKEN_TRANSLATIONS``) keeps the
+    predicted tokens of the test sentences ``shown``.
     Raises DataError if the sentences are of another tokenizer, or the encoder has no such head.
     """
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
     model: Any = load_masked_model(encoder, seed=0).to(default_device()).eval()
-    texts, translations = (parallel_sentences(stored, code) for code in (source, target))
-    parts = stored.dense("part")
+    whole = [parallel_sentences(stored, code) for code in (source, target)]
+    by_part = [np.flatnonzero(stored.dense("part") == part) for part in (TEST, DEVELOPMENT)]
+    chosen = np.concatenate([numbers[:limit] for numbers in by_part])
+    texts, translations = (side.take(chosen) for side in whole)
+    parts = stored.dense("part")[chosen]
     size, tokenizer = int(model.config.vocab_size), open_tokenizer(encoder)
     references = inner(translations)
-    test = np.flatnonzero(parts == TEST)
-    sets = [token_set(side.take(test), size) for side in (texts, translations)]
+    sets = [token_set(side.take(by_part[TEST]), size) for side in whole]
     rows: list[dict[str, Any]] = []
     for protocol in PROTOCOLS:
         shifts = mean_difference(stored_means, protocol, source, target)

@@ -33,6 +33,10 @@ def test_a_shift_changes_the_language(highlights):
     }
     means = rates.groupby("condition")["value"].mean()
     assert means["alpha=3"] > means["alpha=1"] + 0.1, means
+    others = frame.groupby(["metric", "condition"])["value"].mean()
+    assert others["source_rate", "alpha=-1"] > 0.9, others
+    assert others["translated_rate", "alpha=1"] > 0.5, others
+    assert others["third_language_rate", "alpha=1"] < 0.1, others
     shown = json.loads((highlights / "results/demo/samples/liu2020/table1.json").read_text())
     assert [row["what"] for row in shown[:3]] == ["input", "translation", "alpha = 1"]
 

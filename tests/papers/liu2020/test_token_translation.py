@@ -152,8 +152,6 @@ def test_parallel_sentences_are_taken_once(tmp_path: Path) -> None:
     words = [[WORDS[number - 5] for number in ids[row][1:-1]] for row in range(16)]
     assert words[:4] == [["the", "cat"], ["a", "dog"], ["the", "dog"], ["a", "cat"]]
     assert words[8:12] == [["你", "好"], ["好"], ["好", "你"], ["你", "你"]]
-    encode_parallel([table], ["en"], tokenizer, tmp_path / "less", max_length=9, limit=2)
-    assert len(load_arrays(tmp_path / "less").dense("part")) == 2
 
 
 def test_a_pair_that_a_language_lacks(tmp_path: Path) -> None:
@@ -234,26 +232,38 @@ def test_shifted_predictions_are_those_of_full_passes(
     assert found[3, 1.5].values.tolist() != found[3, 0.0].values.tolist()
 
 
-def test_token_sets_are_those_of_the_test_sentences(masked: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        # The development set has the same words and "sees" twice, which is then of no language.
+        (None, [(4, 4, 4, 0), (10, 10, 8, 2)]),
+        # "the cat"; "a cat sees", of which the test set's second sentence has "a"
+        (1, [(2, 2, 2, 0), (3, 3, 2, 1)]),
+    ],
+)
+def test_token_sets_are_those_of_all_test_sentences(
+    masked: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: int | None,
+    expected: list[tuple[int, ...]],
+) -> None:
     table = pairs(["en", "zh"])
-    test = table.filter(pc.equal(table["id"], "pair0"))
-    encode_parallel([test, table], ["en", "zh"], masked, tmp_path / "pairs", max_length=9)
+    test = table.filter(pc.equal(table["id"], "pair0"))  # the cat, a dog
+    development = table.take(np.arange(len(table))[::-1])
+    encode_parallel([test, development], ["en", "zh"], masked, tmp_path / "pairs", max_length=9)
     arrays = {name: np.zeros((2, 4, 16)) for name in ("means_of_texts", "means_of_tokens")}
     save_arrays(tmp_path / "means", arrays, {"languages": ["zh", "en"]})
+    module = "mbert_atlas.papers.liu2020.token_translation"
+    monkeypatch.setattr(f"{module}.predict_shifted", lambda _, ids, *more: {(1, 0.0): inner(ids)})
     paths = (masked, tmp_path / "pairs", tmp_path / "means")
-    options: Any = {"layers": [1], "weights": [0.0]}
+    options: Any = {"layers": [1], "weights": [0.0], "limit": limit}
     found = translate_tokens(*paths, source="en", target="zh", **options).to_pylist()
-    store = load_arrays(tmp_path / "pairs").ragged("input_ids")
-    model = load_masked_model(masked, 0).eval()
-    predicted = predict_shifted(model, store, np.zeros((4, 16), np.float32), [1], [0.0])[1, 0.0]
-    # Two sentences of each language are of the test set, four of the other; English comes first.
-    sets = [{*store[first][1:-1], *store[first + 1][1:-1]} for first in (0, 6)]
-    for part, numbers in enumerate([range(2), range(2, 6)]):
-        tokens = [token for number in numbers for token in predicted[number]]
-        (row,) = [row for row in found if row["part"] == part and row["protocol"] == "published"]
-        assert row["converted"] == sum(token in sets[1] - sets[0] for token in tokens)
-        assert row["counted"] == sum(token not in sets[0] & sets[1] for token in tokens)
-        assert row["in_source"] == sum(token in sets[0] for token in tokens)
+    assert [
+        (row["tokens"], row["counted"], row["in_source"], row["in_neither"])
+        for row in found
+        if row["protocol"] == "published"
+    ] == expected
 
 
 def test_a_direction(masked: Path, tmp_path: Path) -> None:
