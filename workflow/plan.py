@@ -171,6 +171,10 @@ class WorkflowPlan(Plan):
         """Return the files with the numbers that papers report, as parameter."""
         return [self.with_content(REPORTED.format(paper)) for paper in papers]
 
+    def not_reproducible(self) -> dict[str, str]:
+        """Return the file with the reported numbers that nothing here measures, as parameter."""
+        return self.with_content("resources/not_reproducible.csv")
+
     def claims_file(self, paper: str) -> dict[str, str]:
         """Return the file with a paper's claims, as parameter."""
         return self.with_content(CLAIMS.format(paper))

@@ -15,11 +15,12 @@ from mbert_atlas.scorecard.cells import KEY, CellLine, Key, Measured, measured_c
 OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
 COLUMNS = (
     *KEY,
-    *("kind", "reported", "reported_significant", "tolerance"),
+    *("kind", "reported", "reported_significant", "tolerance", "reason"),
     *(f"{protocol}_{column}" for protocol in PROTOCOLS for column in OF_PROTOCOL),
 )
 """Columns of scorecard.csv. ``kind`` is ``value``; ``claim``, a difference of two conditions, whose
-metric is ``X_minus_<baseline>``; or ``extra``, of a metric that the paper does not report there."""
+metric is ``X_minus_<baseline>``; or ``extra``, of a metric that the paper does not report there.
+``reason`` says why a cell that was not run cannot be reproduced here."""
 
 Contrasts = Mapping[str, Sequence[rules.Contrast]]
 _ByCondition = Mapping[Key, Sequence[rules.Contrast]]
@@ -33,6 +34,7 @@ def compare(
     *,
     contrasts: Contrasts,
     comparable: bool = True,
+    not_reproducible: Sequence[Path] = (),
 ) -> pd.DataFrame:
     """Compare measured with reported values and judge each, see :mod:`.rules`.
 
@@ -41,7 +43,8 @@ def compare(
     nine of these columns and ``value``. ``X_significant_vs_<condition>`` (0 or 1, no seed) is 1 if
     metric X differs significantly from that condition; where reported, if the paper has a star.
     Contrasts are the comparisons of conditions, by paper. Nothing is judged under presets that
-    don't follow the papers, which are not ``comparable``.
+    don't follow the papers, which are not ``comparable``. Files of cells that are
+    ``not_reproducible`` have the column ``reason``.
 
     Returns the columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,
     cells that only we have after them, differences and extras at the end of their artifact.
@@ -59,9 +62,15 @@ def compare(
         _check_metric(line, by_condition)
         printed[line.key] = line.number("value")
     ours = measured_cells(measurements)
+    listed = read_cells(not_reproducible, (*KEY, "reason"))
+    reasons = {line.key: line.fields["reason"] for line in listed}
     endings = {"_significant": "boolean", "_n_seeds": "Int64", "_n_items": "Int64"}
     types = {name: kind for end, kind in endings.items() for name in COLUMNS if name.endswith(end)}
     frame = pd.DataFrame(_rows(printed, ours, by_condition, comparable), columns=list(COLUMNS))
+    frame["reason"] = [
+        "" if any(key in cells for cells in ours.values()) else reasons.get(key, "")
+        for key in frame[list(KEY)].itertuples(index=False, name=None)
+    ]
     papers, _ = pd.factorize(frame["paper"])
     artifacts, _ = pd.factorize(frame["paper"] + "/" + frame["artifact"])
     kinds = frame["kind"].map(_KINDS.index).to_numpy(dtype=int)

@@ -59,6 +59,7 @@ class Table:
     row_facets: list[str]  # names of the facets that distinguish the rows
     columns: list[str]  # headings
     rows: list[tuple[list[str], list[Entry | None]]]  # texts of the facets, and a cell per column
+    reason: str = ""  # why its cells cannot be reproduced here
 
     @property
     def entries(self) -> list[Entry]:
@@ -89,15 +90,15 @@ def lay_out(
     """Lay rows of one artifact of the scorecard out as the paper would.
 
     Columns are target languages if there are several and they fit, else the facet that gives the
-    fewest rows. Values, claims and extras are separate tables.
+    fewest rows. Values, claims, extras, and cells with a reason are separate tables.
 
     The cells are rows of the scorecard, of one paper and artifact; ``artifact`` are all of its rows
     if these are some, and decides the columns.
     """
     artifact = cells if artifact is None else artifact
     return [
-        _one_table(of_kind, str(kind), labels, artifact[artifact["kind"] == kind])
-        for kind, of_kind in cells.groupby("kind", sort=False)
+        _one_table(some, str(kind), labels, artifact[artifact["kind"] == kind], str(reason))
+        for (kind, reason), some in cells.groupby(["kind", "reason"], sort=False)
     ]
 
 
@@ -148,7 +149,9 @@ def _facet_texts(cells: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     return texts
 
 
-def _one_table(cells: pd.DataFrame, kind: str, labels: Labels, artifact: pd.DataFrame) -> Table:
+def _one_table(
+    cells: pd.DataFrame, kind: str, labels: Labels, artifact: pd.DataFrame, reason: str
+) -> Table:
     of_all = _facet_texts(artifact, labels)
     across = _across(of_all)
     in_heading = [across, *_follow(of_all, across)]
@@ -167,7 +170,7 @@ def _one_table(cells: pd.DataFrame, kind: str, labels: Labels, artifact: pd.Data
     ):
         rows.setdefault(row, {})[column] = _entry(record, labels.contrasts)
     laid_out = [(list(row), list(map(entries.get, columns))) for row, entries in rows.items()]
-    return Table(kind, common, row_facets, columns, laid_out)
+    return Table(kind, common, row_facets, columns, laid_out, reason)
 
 
 def _entry(record: Mapping[Any, Any], contrasts: Sequence[rules.Contrast]) -> Entry:

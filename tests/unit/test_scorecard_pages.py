@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from toy_scorecard import ADJUSTED, CONTRASTS, NAMES, ORIGINAL, TITLES, papers, score, seeds
+from toy_scorecard import ADJUSTED, CONTRASTS, NAMES, ORIGINAL, TITLES, papers, score, seeds, write
 
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.cells import read_reasons, write_reasons
+from mbert_atlas.scorecard.cells import KEY, read_reasons, write_reasons
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.pages import write_page
 from mbert_atlas.scorecard.tables import Table, lay_out, write_tables
@@ -213,6 +213,20 @@ def test_the_page_shows_why_an_artifact_was_not_run(tmp_path: Path) -> None:
     write_reasons([(paper, artifact, "XNLI is <gone>."), ("x", "y", "Why.")], path)
     assert "XNLI is <gone>." in render(frame, tmp_path, reasons=read_reasons(path)).text
     assert "XNLI is" not in render(frame, tmp_path).text
+
+
+def test_a_cell_that_is_not_reproducible_shows_its_reason_unless_it_was_run(tmp_path: Path) -> None:
+    cells = [f"{ORIGINAL.format(code)},no <data>" for code in ("es", "ru")]
+    listed = write(tmp_path / "listed.csv", *cells, columns=(*KEY, "reason"))
+    measured = write(tmp_path / "measured.csv", *seeds(ORIGINAL.format("es"), 74.0))
+    paths = [measured], papers(tmp_path)
+    frame = compare(*paths, contrasts=CONTRASTS, not_reproducible=[listed])
+    assert frame.set_index("target")["reason"][lambda reason: reason != ""].to_dict() == {
+        "ru": "no <data>"
+    }
+    page = render(frame, tmp_path)
+    assert page.folded.count("Not reproducible here: no <data>") == 1
+    assert page.text.count("no <data>") == 1
 
 
 def test_page_of_a_comparable_run(tmp_path: Path) -> None:

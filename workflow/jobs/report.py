@@ -33,7 +33,14 @@ def compared(
     }
     measurements = list(map(Path, snakemake.input.measurements))
     reported = [Path(item["path"]) for item in snakemake.params.reported]
-    return compare(measurements, reported, contrasts=contrasts, comparable=comparable), contrasts
+    listed = [Path(snakemake.params.not_reproducible["path"])]
+    frame = compare(
+        *(measurements, reported),
+        contrasts=contrasts,
+        comparable=comparable,
+        not_reproducible=listed,
+    )
+    return frame, contrasts
 
 
 def scorecard(snakemake: Snakemake) -> None:

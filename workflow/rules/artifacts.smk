@@ -99,6 +99,7 @@ rule render_table:
         artifact=lambda wildcards: plan.tables[wildcards.table].name,
         title=lambda wildcards: plan.papers[plan.artifact_of[wildcards.table][0]].title,
         contrasts=lambda wildcards: plan.contrasts(plan.artifact_of[wildcards.table][0]),
+        not_reproducible=plan.not_reproducible(),
         facts=lambda wildcards: list(plan.tables[wildcards.table].facts),
         conditions=lambda wildcards: dict(plan.artifact_of[wildcards.table][1].conditions),
         names=plan.language_names(),

@@ -34,6 +34,7 @@ rule scorecard:
         reported=plan.reported(*plan.papers),
         titles={paper: plan.papers[paper].title for paper in plan.papers},
         contrasts=plan.contrasts(*plan.papers),
+        not_reproducible=plan.not_reproducible(),
         job=plan.job("report:scorecard"),
     script:
         "../scripts/job.py"
@@ -102,6 +103,7 @@ rule write_replication:
         setting=plan.setting(),
         title=lambda wildcards: plan.papers[wildcards.paper].title,
         contrasts=lambda wildcards: plan.contrasts(wildcards.paper),
+        not_reproducible=plan.not_reproducible(),
         artifacts=lambda wildcards: [
             artifact.name for _, artifact in plan.shown(wildcards.scope, wildcards.paper)
         ],
