@@ -75,7 +75,7 @@ SPAN_PREDICTIONS = _schema(
 LANGUAGE_PROBES = _schema(
     (_TEXT, "protocol method"),  # densray or lda
     (_INT, "layer"),
-    (_TEXT, "kind"),  # first, next, window, random, random_last or majority
+    (_TEXT, "kind"),  # first, next, window, layer, random, baseline or majority
     (_INT, "start stop"),  # columns [start:stop) of the projected space
     (_TEXT, "metric"),
     (_DOUBLE, "value"),  # percent

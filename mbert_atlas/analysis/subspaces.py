@@ -120,8 +120,9 @@ def find_directions(
     of different languages; the covariance within languages is that of them all. Writes a token
     store: ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims, dims)``, a direction per
     column), ``densray_values`` and ``lda_values`` (float64, ``(layers, dims)``), ``densray_rank``
-    and ``lda_rank`` (int64, ``(layers,)``), ``means`` (float64, ``(n, layers, dims)``), and
-    ``languages`` in the meta data.
+    and ``lda_rank`` (int64, ``(layers,)``), ``means`` (float64, ``(n, layers, dims)``), ``mean``,
+    that of all vectors of these languages (float64, ``(layers, dims)``), and ``languages`` in the
+    meta data.
     """
     moments = merged(
         [
@@ -137,7 +138,8 @@ def find_directions(
         within = moments.within(layer)
         bases["densray"].append(densray(means[:, layer], within))
         bases["lda"].append(lda(means[:, layer], counts, within))
-    arrays: dict[str, Any] = {"means": means}
+    mean = np.average(means, axis=0, weights=counts)
+    arrays: dict[str, Any] = {"means": means, "mean": mean}
     for name, directions in bases.items():
         arrays[f"{name}_basis"] = np.stack([one.basis for one in directions])
         arrays[f"{name}_values"] = np.stack([one.values for one in directions])

@@ -21,7 +21,7 @@ rule probe_languages:
     benchmark:
         "<results>/benchmarks/probe_languages/{encoder}/{languages}/{probe}.tsv"
     wildcard_constraints:
-        languages="[a-z]+",
+        languages="[a-z]+|random[0-9]+",
         probe=plan.any_of(liang2021.PROBES),
     conda:
         "../../envs/mbert-atlas.yaml"
@@ -30,7 +30,7 @@ rule probe_languages:
         **plan.resources("probe_languages"),
     params:
         probing=lambda wildcards: liang2021.probing(plan, wildcards.probe, wildcards.languages),
-        seeds=plan.config.seeds[: plan.config.liang2021.probing.seeds],
+        seeds=lambda wildcards: liang2021.seeds_of(plan, wildcards.languages),
         genera={language.code: language.genus for language in plan.languages},
         job=plan.job("liang2021:probe_languages"),
     script:

@@ -73,7 +73,7 @@ rule find_directions:
         "<results>/benchmarks/find_directions/{encoder}/{dataset}/{languages}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.vectors),
-        languages="[a-z]+",
+        languages="[a-z]+[0-9]*",
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: plan.threads("find_directions")

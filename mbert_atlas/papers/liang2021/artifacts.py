@@ -1,6 +1,6 @@
 """Figures 1 to 5 and Tables 1 to 6, and what they need computed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -21,6 +21,7 @@ from mbert_atlas.plan.records import (
     measured,
     table_artifact,
 )
+from mbert_atlas.randomness import generator
 
 _MEASURES = "papers.liang2021.measures"
 METHODS = ["densray", "lda"]
@@ -81,8 +82,24 @@ def section(plan: Files) -> Section:
 
 
 def language_sets(plan: Files) -> dict[str, list[str]]:
-    """Return the sets of languages of Figure 5 by name."""
-    return {name: codes for name, codes in section(plan).pairs.sets.items() if codes}
+    """Return the sets of languages of Figure 5 by name; ``random<seed>`` is that of a seed."""
+    paper = section(plan)
+    sets = {name: codes for name, codes in paper.pairs.sets.items() if codes}
+    if size := paper.pairs.sampled:
+        every = plan.config.datasets[paper.tokens.texts["mbert"]].languages
+        for seed in _seeds(plan):
+            sample = generator(seed, "languages of Figure 5").choice(every, size, replace=False)
+            sets[f"random{seed}"] = sample.tolist()
+    return sets
+
+
+def seeds_of(plan: Files, languages: str) -> list[int]:
+    """Return the seeds of the probes of all languages, or of a set of Figure 5."""
+    return [seed for seed in _seeds(plan) if languages == f"random{seed}"] or _seeds(plan)
+
+
+def _seeds(plan: Files) -> list[int]:
+    return plan.config.seeds[: section(plan).probing.seeds]
 
 
 def texts_of(plan: Files, encoder: str) -> str:
@@ -97,15 +114,15 @@ def probing(plan: Files, probe: Probe, languages: str) -> dict[str, Any]:
     paper = section(plan)
     options = paper.probing.model_dump(exclude={"by_layer", "seeds"}) | {
         "methods": METHODS,
+        "starts": list(range(0, max(paper.probing.sizes), paper.probing.width)),
         "layers": list(range(paper.layers + 1)),
         "layer_size": paper.probing.by_layer[probe],
         "full_layer": paper.layers,
     }
     if languages in language_sets(plan):
-        width = paper.pairs.width
-        options |= {"sizes": [paper.pairs.stop // width * width], "width": width}
-        options |= {"methods": ["densray"], "pairs": dict.fromkeys(PROTOCOLS)}
-        options |= {"layers": [], "layer_size": 1}
+        options |= paper.pairs.model_dump(include={"width", "random_from", "tokens"})
+        options |= {"methods": ["densray"], "pairs": dict.fromkeys(PROTOCOLS), "layers": []}
+        options |= {"sizes": [], "starts": list(range(paper.pairs.windows))}
     return options
 
 
@@ -124,18 +141,20 @@ def _baseline(paper: Section, task: TaskName) -> str:
 def _figures(plan: Files) -> list[Artifact]:
     paper = section(plan)
     layer, probes = paper.layers, partial(_probe_cells, plan)
+    languages = {
+        model: len(plan.config.datasets[paper.tokens.texts[model]].languages)
+        for model in paper.encoders
+    }
     measures: dict[str, tuple[str, Cells, dict[str, Any]]] = {
-        "figure1": ("measure_windows", probes, {"layer": layer}),
-        "figure2": ("measure_gains", probes, {"layer": layer, "width": paper.probing.width}),
-        "figure3": ("measure_layers", probes, {"sizes": paper.probing.by_layer}),
+        "figure1": ("measure_windows", probes, {"layer": layer, "languages": languages}),
+        "figure2": ("measure_gains", probes, {"layer": layer}),
+        "figure3": ("measure_layers", probes, {}),
     }
     if paper.removal.datasets:
-        rank = len(plan.config.datasets[paper.tokens.texts["mbert"]].languages) - 1
         cells = partial(_removal_cells, plan)
-        measures["figure4"] = ("measure_removal", cells, {"rank": rank})
+        measures["figure4"] = ("measure_removal", cells, {"rank": languages["mbert"] - 1})
     if language_sets(plan):
-        options = {"layer": layer, "width": paper.pairs.width}
-        measures["figure5"] = ("measure_gains", partial(_set_cells, plan), options)
+        measures["figure5"] = ("measure_gains", partial(_set_cells, plan), {"layer": layer})
     return [
         Artifact(
             name,
@@ -148,7 +167,7 @@ def _figures(plan: Files) -> list[Artifact]:
                 name,
                 "papers.liang2021.figures:draw_curves",
                 partial(measured, "liang2021", name),
-                {"artifact": name, "title": _FIGURES[name], "sets": list(paper.pairs.sets)},
+                {"artifact": name, "title": _FIGURES[name], "sets": [*paper.pairs.sets, "random"]},
             ),
             highlight=name == "figure5",
         )
@@ -157,19 +176,28 @@ def _figures(plan: Files) -> list[Artifact]:
 
 
 def _probe_cells(plan: Files) -> list[Cell]:
-    encoders = section(plan).encoders
-    return [_probe_cell(encoders, model, probe) for model, probe in product(encoders, PROBES)]
+    return [
+        Cell(task=probe, model=model, path=_probes(encoder, "all", probe))
+        for (model, encoder), probe in product(section(plan).encoders.items(), PROBES)
+    ]
 
 
 def _set_cells(plan: Files) -> list[Cell]:
     """Return a cell for each set of languages, which stands where a target language does."""
-    encoders = section(plan).encoders
-    return [_probe_cell(encoders, "mbert", PROBES[0], name) for name in language_sets(plan)]
+    encoder, probe = section(plan).encoders["mbert"], PROBES[0]
+    return [
+        Cell(
+            task=probe,
+            model="mbert",
+            language=name.rstrip("0123456789"),
+            path=_probes(encoder, name, probe),
+        )
+        for name in language_sets(plan)
+    ]
 
 
-def _probe_cell(encoders: Mapping[Any, str], model: str, probe: str, languages: str = "") -> Cell:
-    file = f"<results>/probes/liang2021/{encoders[model]}/{languages or 'all'}/{probe}.parquet"
-    return Cell(task=probe, model=model, language=languages, path=file)
+def _probes(encoder: str, languages: str, probe: str) -> str:
+    return f"<results>/probes/liang2021/{encoder}/{languages}/{probe}.parquet"
 
 
 def _removal_cells(plan: Files) -> list[Cell]:

@@ -31,11 +31,16 @@ class Probing(ConfigModel):
 
     sizes: list[int] = Field(description="x of Figure 1.")
     width: int = Field(10, ge=1, description="Dimensions of a window of Figure 2.")
+    random_from: int = Field(105, ge=0)
+    """published: random windows of Figure 2 begin at this dimension or later: one more than the
+    number of languages."""
     by_layer: dict[Probe, int] = Field(description="x of Figure 3.")
     tokens: int = Field(5000, ge=10, description="Tokens per language, for identification.")
     typology_tokens: int = Field(1000, ge=10, description="Tokens per language, for typology.")
     pairs: dict[Protocol, int | None]
     """Number of sampled pairs of languages; none: all."""
+    layer_pairs: dict[Protocol, int | None]
+    """The same in Figure 3."""
     turns: int = Field(3, ge=1, description="corrected: random rotations of the space.")
     seeds: int | None = Field(None, ge=1, description="Number of seeds; none: all.")
 
@@ -45,8 +50,15 @@ class Pairs(ConfigModel):
 
     sets: dict[str, list[str] | None]
     """Sets of languages by name; null drops one."""
+    sampled: int | None = Field(10, ge=2)
+    """Languages of the set `random`, sampled for each seed; none: no such set."""
     width: int = Field(2, ge=1, description="Dimensions of a window.")
-    stop: int = Field(100, ge=1, description="Last dimension.")
+    windows: int = Field(16, ge=1)
+    """Number of windows, which begin at the dimensions 0, 1, 2, ..."""
+    random_from: int = Field(12, ge=0)
+    """published: random windows begin at this dimension or later: two more than the number of
+    languages."""
+    tokens: int = Field(10000, ge=10, description="Tokens per language.")
 
 
 class Removal(ConfigModel):
@@ -94,6 +106,11 @@ def check(config: Any) -> None:
         check_name(f"{at}.tokens.texts", model, texts, " there")
     for name, languages in paper.pairs.sets.items():
         ref.check_languages(config, f"{at}.pairs.sets.{name}", languages, texts["mbert"])
+    if texts["mbert"] in config.datasets:
+        count = len(config.datasets[texts["mbert"]].languages)
+        if (paper.pairs.sampled or 0) > count:
+            fix = f"sample at most {count}, the languages of {texts['mbert']}"
+            report(Mistake(f"{at}.pairs.sampled", "there are fewer languages", fix))
     for probe in get_args(Probe):
         check_name(f"{at}.probing.by_layer", probe, paper.probing.by_layer, " there")
     for task in paper.removal.datasets:

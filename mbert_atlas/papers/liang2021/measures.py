@@ -4,7 +4,7 @@ Cells of Figures 1 to 3 and 5 are files of ``schemas.LANGUAGE_PROBES``.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -24,51 +24,74 @@ HEADLINES = {
     "corrected": {"accuracy", "micro_f1", "ami"},
 }
 """Metrics named ``score``, by protocol: of identification, typology and clusters."""
+BONUS = 10.0
+"""Points that ``LS_figure2.py`` adds to the gain of DensRay in V-measure."""
+_OTHER_FIGURES = ("window", "layer", "baseline")
+"""Kinds of windows that Figure 1 does not show."""
 _RESULT = ["protocol", "seed", "n", "metric", "value"]
 Row = dict[str, Any]
 
 
-def measure_windows(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
-    """Yield the probes of one layer by window: the first, the next, or random dimensions."""
+def measure_windows(
+    cells: Sequence[Cell], layer: int, languages: Mapping[str, int]
+) -> Iterator[Row]:
+    """Yield the probes of one layer by window: the first, the next, or random dimensions.
+
+    The windows whose x is nearest to the number of an encoder's ``languages``, and to half of it,
+    also come as ``<method>_<kind>-languages`` and ``-half``, so that claims apply to any number.
+    """
     for columns, frame in _probes(cells):
-        for row in _rows(frame[(frame["layer"] == layer) & (frame["kind"] != "window")]):
+        frame = frame[(frame["layer"] == layer) & ~frame["kind"].isin(_OTHER_FIGURES)]
+        sizes = set(frame[frame["kind"] == "first"]["stop"])
+        count = languages[columns["model"]]
+        places = {_nearest(sizes, count): "languages", _nearest(sizes, count / 2): "half"}
+        for row in _rows(frame):
             yield _row(columns, row, _window(row), layer)
+            size = row["start"] if row["kind"] == "next" else row["stop"]
+            if place := places.get(size):
+                yield _row(columns, row, f"{row['method']}_{row['kind']}-{place}", layer)
 
 
-def measure_gains(cells: Sequence[Cell], layer: int, width: int) -> Iterator[Row]:
-    """Yield the gain of windows of one width over as many random dimensions, in points.
+def measure_gains(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
+    """Yield the gain of narrow windows over as many random dimensions, in points.
 
-    The published identification of languages subtracts the random dimensions of its last pair
-    alone.
+    Under ``published`` that of DensRay in V-measure has the authors' bonus. ``dimensionality`` is
+    the first dimension of the first window without a gain of the score, or the end of the last one.
     """
     place = ["protocol", "seed", "method", "metric"]
     for columns, frame in _probes(cells):
         frame = frame[frame["layer"] == layer]
-        random = frame[frame["kind"].isin(["random", "random_last"]) & (frame["stop"] == width)]
-        # `random_last` comes after `random` and replaces it.
-        baseline = random.sort_values("kind").groupby(place)["value"].last()
-        for row in _rows(frame[frame["kind"] == "window"]):
-            key = tuple(row[name] for name in place)
-            if key in baseline.index:
-                gain = _row(columns, row, _window(row), layer)
-                gain["metric"] += "_gain"
-                gain["value"] -= baseline[key]
-                yield gain
+        baseline = frame[frame["kind"] == "baseline"].set_index(place)["value"]
+        gains = frame[frame["kind"] == "window"].join(baseline, place, rsuffix="_random")
+        has_bonus = (gains["protocol"] == "published") & (gains["metric"] == "v_measure")
+        has_bonus &= gains["method"] == "densray"
+        gains["value"] += BONUS * has_bonus - gains["value_random"]
+        for row in _rows(gains):
+            gain = _row(columns, row, _window(row), layer)
+            yield gain | {"metric": f"{gain['metric']}_gain"}
+        for _, windows in gains.sort_values("start").groupby(place):
+            row = _row(columns, _rows(windows)[0], windows["method"].iloc[0], layer)
+            if row["metric"] == "score":
+                starts = windows[windows["value"] <= 0]["start"]
+                value = int(min(starts, default=windows["stop"].max()))
+                yield row | {"metric": "dimensionality", "value": value, "n": len(windows)}
 
 
-def measure_layers(cells: Sequence[Cell], sizes: Mapping[str, int]) -> Iterator[Row]:
-    """Yield the probes of the first dimensions of every layer, their number by probe in ``sizes``.
+def measure_layers(cells: Sequence[Cell]) -> Iterator[Row]:
+    """Yield the probes of the first dimensions of every layer.
 
-    The layers ``lower`` and ``upper`` are means over each half of the Transformer layers, so that
-    claims apply to encoders of any depth.
+    The layers ``lower`` and ``upper`` are means over each half of the Transformer layers, ``last``
+    is the last one, so that claims apply to encoders of any depth.
     """
     keys = ["method", "half", *_RESULT[:-1]]
     for columns, frame in _probes(cells):
-        frame = frame[(frame["kind"] == "first") & (frame["stop"] == sizes[columns["task"]])]
+        frame = frame[frame["kind"] == "layer"]
+        last = frame["layer"].max()
         for row in _rows(frame):
-            yield _row(columns, row, row["method"], row["layer"])
+            for name in [row["layer"], *(["last"] if row["layer"] == last else [])]:
+                yield _row(columns, row, row["method"], name)
         halves = frame[frame["layer"] > 0]
-        is_upper = halves["layer"] > halves["layer"].max() / 2
+        is_upper = halves["layer"] > last / 2
         halves = halves.assign(half=is_upper.map({False: "lower", True: "upper"}))
         for row in _rows(halves.groupby(keys)["value"].mean().reset_index()):
             yield _row(columns, row, row["method"], row["half"])
@@ -86,11 +109,15 @@ def _rows(frame: pd.DataFrame) -> list[Row]:
     return rows
 
 
+def _nearest(numbers: Collection[int], wanted: float) -> int | None:
+    return min(sorted(numbers), key=lambda number: abs(number - wanted), default=None)
+
+
 def _window(row: Row) -> str:
     if row["kind"] == "majority":
         return f"{row['method']}_majority"
-    if row["kind"].startswith("random"):
-        return f"{row['method']}_{row['kind'].replace('_', '-')}-{row['stop']}"
+    if row["kind"] == "random":
+        return f"{row['method']}_random-{row['stop']}"
     return f"{row['method']}_{row['start']}-{row['stop']}"
 
 
@@ -130,15 +157,18 @@ def f1_drops(
     Scores have ``method``, ``first``, ``language``, ``value`` (percent), ``n``, ``seed`` and maybe
     ``resampled``; the whole space is ``first`` 0 of any method. The condition is
     ``<training>_<method>_<first>``; the ``first`` nearest to the rank also comes as
-    ``<training>_<method>_rank``.
+    ``<training>_<method>_rank``, the one halfway between the rank and the last as
+    ``<training>_<method>_middle``.
     """
     means = mean_by(scores, ["method", "first", "seed"], n="size")
     means = means.sort_values(["method", "first", "seed"])
     whole = {row["seed"]: row for row in reversed(_rows(means[means["first"] == 0]))}
-    nearest = min(set(scores["first"]) - {0}, key=lambda first: abs(first - rank), default=None)
+    firsts = set(scores["first"]) - {0}
+    middle = _nearest(firsts, (rank + max(firsts, default=0)) / 2)
+    places = {"rank": _nearest(firsts, rank), "middle": middle}
     for row in _rows(means[means["first"] > 0]):
         before = whole[row["seed"]]
-        names = [row["first"], *(["rank"] if row["first"] == nearest else [])]
+        names = [row["first"], *(name for name, first in places.items() if first == row["first"])]
         for protocol, name in product(protocols, names):
             yield {
                 **columns,

@@ -3,8 +3,11 @@
 Columns are ordered by how well they identify languages (:mod:`mbert_atlas.analysis.subspaces`).
 A probe sees the first x columns, the next x, a narrow window, or x random dimensions.
 
-Random dimensions are, ``published``, x adjacent columns of the projected space, after the first x
-where there are enough; ``corrected``, x columns of random rotations of the space, on average.
+- ``published``, as in the authors' scripts: random dimensions are blocks of adjacent columns. LDA's
+  directions are followed by raw neurons, and the overall mean is subtracted from the former only,
+  which scikit-learn's ``transform`` does.
+- ``corrected``: random dimensions are x columns of random rotations of the space, on average. The
+  overall mean is subtracted from all vectors. Only clusters by cosines depend on it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +23,7 @@ from mbert_atlas.analysis.clustering import linkage_agreement
 from mbert_atlas.analysis.logistic import pairwise_accuracies, split
 from mbert_atlas.analysis.subspaces import random_subspace
 from mbert_atlas.analysis.typology import TypologyProbe
-from mbert_atlas.arrays import load_arrays
+from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.papers.liang2021.config import Probe
@@ -29,13 +32,18 @@ from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import LANGUAGE_PROBES
 
 Floats = npt.NDArray[np.float32]
-Kind = Literal["first", "next", "window", "random", "random_last", "majority"]
-_BONUS = 10.0
-"""Points that the authors' script of Figure 2 adds to the V-measure of DensRay."""
+Kind = Literal["first", "next", "window", "layer", "random", "baseline", "majority"]
+_BLOCKS, _NEURON_BLOCKS = 5, 10
+"""Numbers of random blocks in ``LI_figure2.py`` and in ``LS_figure2.py``."""
+_ADJUSTED = ("ami", "chance_v_measure")
 
 
 class Window(NamedTuple):
-    """Columns ``[start:stop]``; those of a random window start at 0."""
+    """Columns ``[start:stop]``; those of random windows start at 0.
+
+    ``layer`` is the first one of Figure 3, ``random`` the dotted line of Figure 1, ``baseline``
+    what the narrow windows of Figures 2 and 5 are compared with.
+    """
 
     kind: Kind
     start: int
@@ -54,84 +62,98 @@ Score = tuple[Window, str, float, int]
 class Space(NamedTuple):
     """A projected space as one probe sees it."""
 
-    vectors: Mapping[str, Floats]  # of each language, (m, dims)
-    rotations: Sequence[Floats]  # corrected: orthonormal random columns, (dims, x) each
+    vectors: Mapping[str, Floats]  # of each language, (m, columns)
+    neurons: Mapping[str, Floats]  # before projection, (m, dims)
+    rotations: Sequence[Floats]  # corrected: orthonormal random columns, (columns, x) each
     windows: Sequence[Window]  # of the projected space
     random_windows: Sequence[Window]  # what they are compared with
+    random_from: int  # published: first column of a baseline
     protocol: Protocol  # decides what the probe does
     seed: int  # of all that is random
 
-    def rotated(self) -> Iterator[dict[str, Floats]]:
-        """Yield the vectors in each random subspace."""
-        for rotation in self.rotations:
-            yield {code: vectors @ rotation for code, vectors in self.vectors.items()}
+    def rotated(self) -> list[dict[str, Floats]]:
+        """Return the vectors in each random subspace."""
+        return [
+            {code: vectors @ rotation for code, vectors in self.vectors.items()}
+            for rotation in self.rotations
+        ]
 
-    def adjacent(self, random: np.random.Generator, window: Window) -> slice:
-        """Sample as many adjacent columns as a random window has."""
-        free = int(next(iter(self.vectors.values())).shape[1]) - window.stop
-        start = int(random.integers(min(window.stop, free), free + 1))
-        return slice(start, start + window.stop)
+    def blocks(
+        self, random: np.random.Generator, window: Window, count: int, first: int | None = None
+    ) -> list[slice]:
+        """Sample blocks of as many adjacent columns as a random window has.
+
+        They begin at ``first`` or later; by default after the first x of Figure 1, and at
+        ``random_from`` for a baseline. Where there are too few columns, they begin as late as
+        possible.
+        """
+        if first is None:
+            first = self.random_from if window.kind == "baseline" else window.stop
+        end = next(iter(self.neurons.values())).shape[1] - window.stop
+        starts = np.arange(max(0, min(first, end - 1)), max(end, 1))
+        chosen = random.choice(starts, min(count, len(starts)), replace=False)
+        return [slice(start, start + window.stop) for start in chosen.tolist()]
 
 
-def windows_of(sizes: Sequence[int], width: int, dims: int) -> tuple[list[Window], list[Window]]:
+def windows_of(
+    sizes: Sequence[int], starts: Sequence[int], width: int, dims: int
+) -> tuple[list[Window], list[Window]]:
     """Return the windows of a projected space, and the random ones that they are compared with.
 
-    ``sizes`` are every x; narrow windows of one width extend to the largest. Windows that exceed
-    the dimensions of the space are dropped.
+    ``sizes`` are every x, ``starts`` the first dimensions of narrow windows of one width. Windows
+    that exceed the dimensions of the space are dropped.
     """
-    stops = range(width, min(max(sizes), dims) + 1, width)
     sizes = [size for size in sizes if size <= dims]
     windows = [Window("first", 0, size) for size in sizes]
     windows += [Window("next", size, 2 * size) for size in sizes if 2 * size <= dims]
-    windows += [Window("window", stop - width, stop) for stop in stops]
-    return windows, [Window("random", 0, size) for size in sorted({*sizes, width}) if size <= dims]
+    windows += [Window("window", start, start + width) for start in starts if start + width <= dims]
+    random = [Window("random", 0, size) for size in sizes]
+    return windows, [*random, Window("baseline", 0, width)]
 
 
-def identify_languages(space: Space, *, tokens: int, pairs: int | None) -> Iterator[Score]:
+def identify_languages(
+    space: Space, *, tokens: int, pairs: int | None, layer_pairs: int | None
+) -> Iterator[Score]:
     """Identify languages in a sample of the pairs, or all, from at most ``tokens`` of a language.
 
-    Yields accuracies, mean over pairs; as ``random_last`` those of the last pair's random
-    dimensions alone, which the authors' Figure 2 subtracts.
+    Yields accuracies, mean over pairs; ``layer_pairs`` are those of Figure 3. ``published``: a
+    random window is one block for each pair; a baseline is the mean of five blocks for the last
+    pair alone, which the authors' Figures 2 and 5 subtract.
     """
     random = generator(space.seed, "language identification")
-    codes = sorted(space.vectors)
+    codes = list(space.vectors)
     every = list(combinations(codes, 2))
-    order = random.permutation(len(every))
-    used = [every[number] for number in order[:pairs]] if pairs else every
+    order = [every[number] for number in random.permutation(len(every))]
+    used, of_layer = (order[:number] if number else every for number in (pairs, layer_pairs))
     splits = {code: split(random, len(space.vectors[code]), tokens) for code in codes}
-    random_windows = space.random_windows
     count = sum(len(splits[code].test) for code in used[-1])
 
-    def accuracies(
-        vectors: Mapping[str, Floats], columns: slice, pairs: Sequence[tuple[str, str]] = used
-    ) -> npt.NDArray[np.float64]:
+    def accuracy(
+        vectors: Mapping[str, Floats], columns: slice, pairs: Sequence[tuple[str, str]]
+    ) -> float:
         window = {code: own[:, columns] for code, own in vectors.items()}
-        return pairwise_accuracies(window, splits, pairs)
+        return 100 * float(pairwise_accuracies(window, splits, pairs).mean())
 
     for window in track(space.windows, "windows, identification"):
-        value = accuracies(space.vectors, window.columns).mean()
-        yield window, "accuracy", 100 * value, count * len(used)
-    if not random_windows:
-        return
-    if space.protocol == "published":
-        values = [
-            [
-                accuracies(space.vectors, space.adjacent(random, window), [pair])[0]
-                for window in random_windows
+        some = of_layer if window.kind == "layer" else used
+        value = accuracy(space.vectors, window.columns, some)
+        yield window, "accuracy", value, count * len(some)
+    subspaces = space.rotated()
+    for window in track(space.random_windows, "random windows, identification"):
+        some = used
+        if space.protocol == "corrected":
+            values = [accuracy(rotated, window.columns, used) for rotated in subspaces]
+        elif window.kind == "baseline":
+            some = used[-1:]
+            blocks = space.blocks(random, window, _BLOCKS)
+            values = [accuracy(space.vectors, block, some) for block in blocks]
+        else:
+            blocks = [space.blocks(random, window, 1)[0] for _ in used]
+            values = [
+                accuracy(space.vectors, block, [pair])
+                for block, pair in zip(blocks, used, strict=True)
             ]
-            for pair in track(used, "random windows, pairs of languages")
-        ]
-    else:
-        each = [
-            [accuracies(rotated, window.columns) for window in random_windows]
-            for rotated in space.rotated()
-        ]
-        values = np.mean(each, axis=0).T
-    for window, value in zip(random_windows, np.mean(values, axis=0), strict=True):
-        yield window, "accuracy", 100 * value, count * len(used)
-    if space.protocol == "published":
-        for window, value in zip(random_windows, values[-1], strict=True):
-            yield window._replace(kind="random_last"), "accuracy", 100 * value, count
+        yield window, "accuracy", float(np.mean(values)), count * len(some)
 
 
 def predict_typology(
@@ -142,7 +164,7 @@ def predict_typology(
     ``published``: test tokens are of the training languages, so that identifying the language is
     enough, and the class of a value is the first character of its number. ``corrected``: five folds
     of languages. Yields micro F1, mean over features; as ``majority`` that of the most frequent
-    training class.
+    training class. ``published``: random windows are the mean of five blocks.
     """
     random = generator(space.seed, "typology")
     codes = sorted(space.vectors)
@@ -165,25 +187,25 @@ def predict_typology(
     n = len(probe.features)
     for window in track(space.windows, "windows, typology"):
         yield window, "micro_f1", score(space.vectors, window.columns), n
-    subspaces = [] if is_published else list(space.rotated())
+    subspaces = space.rotated()
     for window in track(space.random_windows, "random windows, typology"):
         if is_published:
-            value = score(space.vectors, space.adjacent(random, window))
+            blocks = space.blocks(random, window, _BLOCKS)
+            values = [score(space.vectors, block) for block in blocks]
         else:
-            value = float(np.mean([score(vectors, window.columns) for vectors in subspaces]))
+            values = [score(rotated, window.columns) for rotated in subspaces]
+        value = float(np.mean(values))
         yield window, "micro_f1", value, n
     majority = probe.majority_f1([len(own.test) for own in rows])
     yield Window("majority", 0, 0), "micro_f1", majority, n
 
 
-def cluster_languages(
-    space: Space, *, tokens: int, genera: Mapping[str, str], bonus: float
-) -> Iterator[Score]:
+def cluster_languages(space: Space, *, tokens: int, genera: Mapping[str, str]) -> Iterator[Score]:
     """Cluster languages by the means of at most ``tokens`` and compare the clusters with genera.
 
-    Single-language genera are dropped. Yields ``v_measure`` plus the bonus as ``published``,
-    ``ami`` and ``chance_v_measure`` as ``corrected``, and ``v_measure_plain``. Raises
-    :class:`AtlasError` if no two languages share a genus.
+    Single-language genera are dropped. Yields ``v_measure``, as ``corrected`` also ``ami`` and
+    ``chance_v_measure``. ``published``: random windows are the mean of ten blocks of raw neurons.
+    Raises :class:`AtlasError` if no two languages share a genus.
     """
     random = generator(space.seed, "similarity")
     of_all = [genera[code] for code in space.vectors]
@@ -191,30 +213,31 @@ def cluster_languages(
     if not codes:
         raise AtlasError("similarity: no two languages share a genus; take more of them.")
     labels = [genera[code] for code in codes]
-    samples = (
-        space.vectors[code][random.permutation(len(space.vectors[code]))[:tokens]] for code in codes
-    )
-    centroids = np.stack([sample.mean(axis=0) for sample in samples]).astype(np.float64)
+    samples = {code: random.permutation(len(space.vectors[code]))[:tokens] for code in codes}
+    metrics = ["v_measure"] if space.protocol == "published" else ["v_measure", *_ADJUSTED]
 
-    def scores(points: npt.NDArray[np.float64]) -> dict[str, float]:
-        agreement = linkage_agreement(points, labels, seed=space.seed)
-        plain = agreement["v_measure"]
-        if space.protocol == "published":
-            return {"v_measure": plain + bonus, "v_measure_plain": plain}
-        adjusted = {name: agreement[name] for name in ("ami", "chance_v_measure")}
-        return adjusted | {"v_measure_plain": plain}
+    def centroids(vectors: Mapping[str, Floats]) -> npt.NDArray[np.float64]:
+        return np.stack(
+            [vectors[code][samples[code]].mean(axis=0, dtype=np.float64) for code in codes]
+        )
 
+    def scores(points: Sequence[npt.NDArray[np.float64]]) -> Iterator[tuple[str, float]]:
+        each = [linkage_agreement(some, labels, seed=space.seed) for some in points]
+        for metric in metrics:
+            yield metric, float(np.mean([one[metric] for one in each]))
+
+    projected, neurons = centroids(space.vectors), centroids(space.neurons)
     for window in track(space.windows, "windows, similarity"):
-        for metric, value in scores(centroids[:, window.columns]).items():
+        for metric, value in scores([projected[:, window.columns]]):
             yield window, metric, value, len(codes)
     for window in track(space.random_windows, "random windows, similarity"):
         if space.protocol == "published":
-            points = [centroids[:, space.adjacent(random, window)]]
+            blocks = space.blocks(random, window, _NEURON_BLOCKS, first=0)
+            points = [neurons[:, block] for block in blocks]
         else:
-            points = [centroids @ rotation[:, window.columns] for rotation in space.rotations]
-        each = list(map(scores, points))
-        for metric in each[0]:
-            yield window, metric, float(np.mean([one[metric] for one in each])), len(codes)
+            points = [projected @ rotation[:, window.columns] for rotation in space.rotations]
+        for metric, value in scores(points):
+            yield window, metric, value, len(codes)
 
 
 def probe_languages(
@@ -232,47 +255,77 @@ def probe_languages(
     Vectors of groups of languages are those of
     :func:`mbert_atlas.representations.language_vectors.collect_vectors`; the languages of
     ``directions`` (:func:`mbert_atlas.analysis.subspaces.find_directions`) are probed. ``probing``
-    has ``methods``; ``sizes`` and ``width``, see :func:`windows_of`; ``full_layer``, the layer of
-    all windows; ``layers`` and ``layer_size``, the others and the number of their first dimensions;
-    ``tokens``, ``typology_tokens``, ``pairs`` by protocol, and ``turns``, the number of random
-    rotations. Returns the columns of ``schemas.LANGUAGE_PROBES``. Raises :class:`AtlasError` if a
+    has ``methods``; ``sizes``, ``starts`` and ``width``, see :func:`windows_of`; ``random_from``,
+    see :class:`Space`; ``full_layer``, the layer of these windows; ``layers`` and ``layer_size``,
+    those of Figure 3 and the number of their first dimensions; ``tokens``, ``typology_tokens``,
+    ``pairs`` and ``layer_pairs`` by protocol, and ``turns``, the number of random rotations.
+    Returns the columns of ``schemas.LANGUAGE_PROBES``. Raises :class:`AtlasError` if a
     language has no vectors, or these languages do not fit the probe.
     """
 
-    def probe(space: Space, method: str) -> Iterator[Score]:
+    def probe(space: Space) -> Iterator[Score]:
         if task == "identification":
-            pairs = probing["pairs"][space.protocol]
-            return identify_languages(space, tokens=probing["tokens"], pairs=pairs)
+            pairs, of_layer = (probing[name][space.protocol] for name in ("pairs", "layer_pairs"))
+            return identify_languages(
+                space, tokens=probing["tokens"], pairs=pairs, layer_pairs=of_layer
+            )
         if task == "typology":
             return predict_typology(space, tokens=probing["typology_tokens"], features=features)
-        bonus = _BONUS * (method == "densray")
-        return cluster_languages(space, tokens=probing["tokens"], genera=genera, bonus=bonus)
+        return cluster_languages(space, tokens=probing["tokens"], genera=genera)
 
     stored = load_arrays(directions)
     rows: list[dict[str, Any]] = []
     for layer in sorted({*probing["layers"], probing["full_layer"]}):
-        vectors = _read_layer(parts, layer, stored.meta["languages"])
-        for method in probing["methods"]:
-            basis = stored.dense(f"{method}_basis")[layer].astype(np.float32)
-            projected = {code: own @ basis for code, own in vectors.items()}
-            windows, random_windows = windows_of(probing["sizes"], probing["width"], len(basis))
-            first = Window("first", 0, probing["layer_size"])
-            if layer != probing["full_layer"]:
-                windows, random_windows = [first], []
-            elif first not in windows:
-                windows = [first, *windows]
-            for protocol, seed in product(PROTOCOLS, seeds):
-                turns = probing["turns"] if random_windows and protocol == "corrected" else 0
-                size = max([window.stop for window in random_windows], default=0)
+        neurons = _read_layer(parts, layer, stored.meta["languages"])
+        windows, random_windows = _windows_in(probing, layer, stored.dense("mean").shape[-1])
+        for method, protocol in product(probing["methods"], PROTOCOLS):
+            columns, shift = _projection(stored, method, layer, protocol)
+            needed = slice(None if random_windows else windows[0].stop)
+            vectors = {
+                code: own @ columns[:, needed] - shift[needed] for code, own in neurons.items()
+            }
+            turns = probing["turns"] if random_windows and protocol == "corrected" else 0
+            size = max([window.stop for window in random_windows], default=0)
+            for seed in seeds:
                 rotations = [
-                    random_subspace(generator(seed, "turned", number), len(basis), size)
+                    random_subspace(generator(seed, "turned", number), len(shift), size)
                     for number in range(turns)
                 ]
-                space = Space(projected, rotations, windows, random_windows, protocol, seed)
-                for window, metric, value, n in probe(space, method):
+                space = Space(
+                    *(vectors, neurons, rotations, windows, random_windows),
+                    *(probing["random_from"], protocol, seed),
+                )
+                for window, metric, value, n in probe(space):
                     values = (protocol, method, layer, *window, metric, value, n, seed)
                     rows.append(dict(zip(LANGUAGE_PROBES.names, values, strict=True)))
     return pa.Table.from_pylist(rows, schema=LANGUAGE_PROBES)
+
+
+def _windows_in(
+    probing: Mapping[str, Any], layer: int, dims: int
+) -> tuple[list[Window], list[Window]]:
+    """Return the windows of a layer, and the random ones that they are compared with."""
+    of_layer = [Window("layer", 0, probing["layer_size"])] if layer in probing["layers"] else []
+    if layer != probing["full_layer"]:
+        return of_layer, []
+    sizes, starts, width = (probing[name] for name in ("sizes", "starts", "width"))
+    windows, random_windows = windows_of(sizes, starts, width, dims)
+    return [*of_layer, *windows], random_windows
+
+
+def _projection(
+    stored: TokenStore, method: str, layer: int, protocol: Protocol
+) -> tuple[Floats, Floats]:
+    """Return the columns of a projected space, and what is subtracted from each."""
+    basis = stored.dense(f"{method}_basis")[layer]
+    shift = stored.dense("mean")[layer] @ basis
+    if protocol == "published" and method == "lda":
+        rank = int(stored.dense("lda_rank")[layer])
+        shift = np.append(shift[:rank], np.zeros(len(basis)))
+        basis = np.hstack([basis[:, :rank], np.eye(len(basis))])
+    elif protocol == "published":
+        shift = np.zeros_like(shift)
+    return basis.astype(np.float32), shift.astype(np.float32)
 
 
 def _read_layer(parts: Sequence[Path], layer: int, languages: Sequence[str]) -> dict[str, Floats]:
@@ -286,4 +339,4 @@ def _read_layer(parts: Sequence[Path], layer: int, languages: Sequence[str]) -> 
     empty = [code for code in languages if len(vectors.get(code, ())) == 0]
     if empty:
         raise AtlasError(f"language {empty[0]}: no vectors to probe; take more text or drop it.")
-    return vectors
+    return {code: vectors[code] for code in languages}

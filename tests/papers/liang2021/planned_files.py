@@ -5,27 +5,31 @@ from itertools import product
 from planned_files import table, writes
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.papers.liang2021.artifacts import METHODS, probing
-from mbert_atlas.papers.liang2021.measures import HEADLINES
+from mbert_atlas.papers.liang2021.artifacts import METHODS, probing, seeds_of
+from mbert_atlas.papers.liang2021.probes import Window, windows_of
 from mbert_atlas.schemas import LANGUAGE_PROBES, SUBSPACE_SCORES
+
+METRICS = {
+    "identification": dict.fromkeys(PROTOCOLS, "accuracy"),
+    "typology": dict.fromkeys(PROTOCOLS, "micro_f1"),
+    "similarity": {"published": "v_measure", "corrected": "ami"},
+}
 
 
 @writes("<results>/probes/liang2021/{encoder}/{languages}/{probe}.parquet")
 def probes(plan, encoder, languages, probe):
-    """All windows of the last layer, the first dimensions of the others."""
+    """All windows of the last layer, the first dimensions of every layer."""
     options = probing(plan, probe, languages)
-    sizes, width, first = options["sizes"], options["width"], options["layer_size"]
-    windows = [("first", 0, size) for size in {*sizes, first}]
-    windows += [("next", size, 2 * size) for size in sizes]
-    windows += [("window", start, start + width) for start in range(0, max(sizes), width)]
-    windows += [(kind, 0, size) for kind in ("random", "random_last") for size in {*sizes, width}]
-    places = [(options["full_layer"], *window) for window in windows]
-    places += [(layer, "first", 0, first) for layer in options["layers"]]
+    windows = windows_of(options["sizes"], options["starts"], options["width"], 768)
+    places = [(options["full_layer"], window) for some in windows for window in some]
+    places += [(layer, Window("layer", 0, options["layer_size"])) for layer in options["layers"]]
+    seeds = seeds_of(plan, languages)
     rows = [
-        {"protocol": protocol, "method": method, "metric": metric}
-        | dict(zip(("layer", "kind", "start", "stop"), place, strict=True))
-        for protocol, method, place in product(PROTOCOLS, options["methods"], set(places))
-        for metric in sorted(HEADLINES[protocol])[:1]
+        {"protocol": protocol, "method": method, "metric": METRICS[probe][protocol]}
+        | {"layer": layer, **window._asdict(), "seed": seed}
+        for protocol, method, (layer, window), seed in product(
+            PROTOCOLS, options["methods"], places, seeds
+        )
     ]
     return table(LANGUAGE_PROBES, rows)
 

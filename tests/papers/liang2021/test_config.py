@@ -1,8 +1,11 @@
 """The section of the paper: what does not fit is named."""
 
 import pytest
-from configs import config, config_errors
+from configs import ROOT, config, config_errors
 
+from mbert_atlas.languages import Languages
+from mbert_atlas.papers.liang2021 import artifacts
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import RunTable
 
 PAPER = "liang2021:\n  "
@@ -19,6 +22,7 @@ PAPER = "liang2021:\n  "
         (PAPER + "tokens: {encoding: xtreme-tags}\n", "'xtreme-tags' is not defined for text"),
         (PAPER + "typology: wikipedia\n", "'wikipedia' is not defined as typology"),
         (PAPER + "pairs: {sets: {italic: [es, eo]}}\n", "'eo' is not defined in datasets.tokens"),
+        (PAPER + "pairs: {sampled: 105}\n", "sample at most 104, the languages of tokens-mbert"),
         (PAPER + "removal: {firsts: [10, 20]}\n", "lacks the whole space"),
         (PAPER + "removal: {tuned: {pos: {lda: [150]}}}\n", "'xtreme-pos-lda-150' is not defined"),
         (
@@ -51,3 +55,24 @@ def test_what_the_regulariser_holds_to_differs_by_protocol():
         assert {one["first_layer"] for one in held} == {first}
         assert published.specification["language_data"]["dataset"] == "tokens-mbert"
     assert "language_data" not in runs.get("xtreme-pos", None, "published").specification
+
+
+def test_sets_of_figure_5_are_the_authors_and_a_sample_for_each_seed():
+    plan = Plan(config(), Languages.read(ROOT / "resources/languages.csv"), home=ROOT)
+    sets = artifacts.language_sets(plan)
+    # LI_figure_appendix.py; the order decides which pair is the last
+    assert ",".join(sets["austronesian"]) == "ceb,id,jv,mg,ms,min,su,tl,vi,war"
+    assert ",".join(sets["italic"]) == "an,ca,fr,gl,ht,it,la,pms,scn,es"
+    assert ",".join(sets["germanic"]) == "af,bar,nl,en,de,is,nds,lb,sco,fy"
+    samples = [sets.pop(f"random{seed}") for seed in range(1, 6)]
+    assert set(sets) == {"austronesian", "italic", "germanic"}
+    assert {len(set(sample)) for sample in samples} == {10}
+    assert len(set(map(tuple, samples))) == 5
+    assert artifacts.seeds_of(plan, "random3") == [3]
+    assert artifacts.seeds_of(plan, "italic") == [1, 2, 3, 4, 5]
+    options = artifacts.probing(plan, "identification", "italic")
+    assert options["starts"] == list(range(16))
+    assert (options["width"], options["random_from"], options["tokens"]) == (2, 12, 10000)
+    options = artifacts.probing(plan, "identification", "all")
+    assert options["starts"] == list(range(0, 200, 10))
+    assert (options["random_from"], options["layer_pairs"]["published"]) == (105, 100)

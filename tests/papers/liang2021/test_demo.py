@@ -46,7 +46,7 @@ def test_genera_are_compared_with_random_groups(highlights):
 
 
 def test_every_figure_and_table_has_its_cells(demo):
-    assert set(scores(demo, "figure3").layers) == {*"01234", "lower", "upper"}
+    assert set(scores(demo, "figure3").layers) == {*"01234", "lower", "upper", "last"}
     frozen = numbers(demo, "figure4")
     assert {"frozen_densray_24", "frozen_lda_88", "tuned_densray_24"} <= set(frozen.condition)
     targets = {"en", "de", "zh", "fr", "ru", "hi", "ar", "tr", "nl", "it", "pl", "he"}

@@ -15,38 +15,49 @@ from mbert_atlas.schemas import LANGUAGE_PROBES, SUBSPACE_SCORES, TAG_PREDICTION
 
 IDENTIFICATION = [
     ("published", "densray", 4, "first", 0, 10, "accuracy", 90.0),
+    ("published", "densray", 4, "first", 0, 20, "accuracy", 95.0),
     ("published", "densray", 4, "next", 10, 20, "accuracy", 80.0),
     ("published", "densray", 4, "random", 0, 10, "accuracy", 60.0),
-    ("published", "densray", 4, "random_last", 0, 10, "accuracy", 70.0),
+    ("published", "densray", 4, "baseline", 0, 10, "accuracy", 70.0),
     ("published", "densray", 4, "window", 0, 10, "accuracy", 90.0),
     ("published", "densray", 4, "window", 10, 20, "accuracy", 80.0),
-    ("corrected", "densray", 4, "random", 0, 10, "accuracy", 65.0),
+    ("published", "densray", 4, "window", 20, 30, "accuracy", 70.0),
+    ("published", "densray", 4, "window", 30, 40, "accuracy", 75.0),
+    ("corrected", "densray", 4, "baseline", 0, 10, "accuracy", 65.0),
     ("corrected", "densray", 4, "window", 10, 20, "accuracy", 80.0),
-    ("published", "densray", 1, "first", 0, 10, "accuracy", 99.0),
-    ("published", "densray", 2, "first", 0, 10, "accuracy", 97.0),
-    ("published", "densray", 3, "first", 0, 10, "accuracy", 94.0),
-    ("published", "densray", 0, "first", 0, 10, "accuracy", 50.0),
+    ("published", "densray", 4, "layer", 0, 1, "accuracy", 88.0),
+    ("published", "densray", 1, "layer", 0, 1, "accuracy", 99.0),
+    ("published", "densray", 2, "layer", 0, 1, "accuracy", 97.0),
+    ("published", "densray", 3, "layer", 0, 1, "accuracy", 94.0),
+    ("published", "densray", 0, "layer", 0, 1, "accuracy", 50.0),
     ("published", "densray", 4, "majority", 0, 0, "accuracy", 55.0),
     ("published", "lda", 4, "majority", 0, 0, "accuracy", 55.0),
 ]
 
 
+def probes(path, rows, **columns):
+    rows = [dict(zip(LANGUAGE_PROBES.names, (*row, 100, 1), strict=True)) for row in rows]
+    write_parquet(pa.Table.from_pylist(rows, LANGUAGE_PROBES), path)
+    return [Cell(model="mbert", path=str(path), **columns)]
+
+
 @pytest.fixture
 def cells(tmp_path):
-    rows = [(*row, 100, 1) for row in IDENTIFICATION]
-    rows = [dict(zip(LANGUAGE_PROBES.names, row, strict=True)) for row in rows]
-    write_parquet(pa.Table.from_pylist(rows, LANGUAGE_PROBES), tmp_path / "probes.parquet")
-    path = str(tmp_path / "probes.parquet")
-    return [Cell(task="identification", model="mbert", language="italic", path=path)]
+    path = tmp_path / "probes.parquet"
+    return probes(path, IDENTIFICATION, task="identification", language="italic")
 
 
 def test_windows_are_named_by_their_columns(cells):
-    rows = list(measures.measure_windows(cells, 4))
+    rows = list(measures.measure_windows(cells, 4, {"mbert": 22}))
     assert {row["condition"]: row["value"] for row in rows if row["protocol"] == "published"} == {
         "densray_0-10": 90.0,
+        "densray_0-20": 95.0,
         "densray_10-20": 80.0,
         "densray_random-10": 60.0,
-        "densray_random-last-10": 70.0,
+        "densray_first-languages": 95.0,
+        "densray_first-half": 90.0,
+        "densray_next-half": 80.0,
+        "densray_random-half": 60.0,
         "densray_majority": 55.0,
         "lda_majority": 55.0,
     }
@@ -54,21 +65,67 @@ def test_windows_are_named_by_their_columns(cells):
     assert {row["layers"] for row in rows} == {"4"}
 
 
-def test_published_subtracts_the_random_dimensions_of_the_last_pair(cells):
-    rows = list(measures.measure_gains(cells, 4, 10))
+def test_gains_over_the_baseline_and_where_they_reach_zero(cells):
+    rows = list(measures.measure_gains(cells, 4))
     assert {row["target"] for row in rows} == {"italic"}
-    gains = {(row["protocol"], row["condition"]): row["value"] for row in rows}
+    gains = {
+        (row["protocol"], row["condition"]): row["value"]
+        for row in rows
+        if row["metric"] == "score_gain"
+    }
     assert gains == {
         ("published", "densray_0-10"): 20.0,
         ("published", "densray_10-20"): 10.0,
+        ("published", "densray_20-30"): 0.0,
+        ("published", "densray_30-40"): 5.0,
         ("corrected", "densray_10-20"): 15.0,
     }
+    found = {row["protocol"]: row for row in rows if row["metric"] == "dimensionality"}
+    assert found["published"]["value"] == 20  # later gains do not count
+    assert found["corrected"]["value"] == 20  # no window without a gain: the end of the last one
+    assert {row["condition"] for row in found.values()} == {"densray"}
+
+
+def test_the_authors_bonus_is_only_in_gains_of_densray(tmp_path):
+    rows = [
+        (protocol, method, 4, kind, 0, 10, metric, value)
+        for method in ("densray", "lda")
+        for protocol, metric in (
+            ("published", "v_measure"),
+            ("corrected", "v_measure"),
+            ("corrected", "ami"),
+        )
+        for kind, value in (("first", 50.0), ("layer", 45.0), ("window", 50.0), ("baseline", 40.0))
+    ]
+    cells = probes(tmp_path / "probes.parquet", rows, task="similarity")
+    # LS_figure2.py: alpha = 0 if args.lda else 0.1; print(v - vavg + alpha)
+    gains = {
+        (row["protocol"], row["condition"], row["metric"]): row["value"]
+        for row in measures.measure_gains(cells, 4)
+    }
+    assert gains == {
+        ("published", "densray_0-10", "score_gain"): 20.0,
+        ("published", "lda_0-10", "score_gain"): 10.0,
+        **{
+            ("corrected", f"{method}_0-10", metric): 10.0
+            for method in ("densray", "lda")
+            for metric in ("score_gain", "v_measure_gain")
+        },
+        **{
+            (protocol, method, "dimensionality"): 10
+            for protocol in ("published", "corrected")
+            for method in ("densray", "lda")
+        },
+    }
+    windows = measures.measure_windows(cells, 4, {"mbert": 10})
+    assert {row["value"] for row in windows} == {50.0}
+    assert {row["value"] for row in measures.measure_layers(cells)} == {45.0}
 
 
 def test_halves_of_the_layers_exclude_the_embeddings(cells):
-    rows = list(measures.measure_layers(cells, {"identification": 10}))
-    values = {row["layers"]: row["value"] for row in rows}
-    assert values == {"0": 50, "1": 99, "2": 97, "3": 94, "4": 90, "lower": 98, "upper": 92}
+    values = {row["layers"]: row["value"] for row in measures.measure_layers(cells)}
+    layers = {"0": 50, "1": 99, "2": 97, "3": 94, "4": 88}
+    assert values == layers | {"lower": 98, "upper": 91, "last": 88}
 
 
 def test_f1_drops_from_the_whole_space_of_the_same_seed():
@@ -78,6 +135,7 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
             ("densray", 0, "de", 70.0, 1),
             ("densray", 20, "en", 89.0, 1),
             ("densray", 20, "de", 67.0, 1),
+            ("densray", 50, "en", 70.0, 1),
             ("lda", 80, "en", 60.0, 1),
             ("lda", 80, "de", 40.0, 1),
             ("densray", 0, "en", 50.0, 2),
@@ -90,6 +148,8 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
     assert found == {
         ("frozen_densray_20", 1): (2.0, 2),
         ("frozen_densray_rank", 1): (2.0, 2),
+        ("frozen_densray_50", 1): (10.0, 1),
+        ("frozen_densray_middle", 1): (10.0, 1),
         ("frozen_lda_80", 1): (30.0, 2),
         ("frozen_densray_20", 2): (10.0, 1),
         ("frozen_densray_rank", 2): (10.0, 1),
@@ -153,10 +213,10 @@ def test_tags_count_as_seqeval_does_or_as_words(tmp_path):
 @pytest.mark.parametrize(
     ("artifact", "measure", "options"),
     [
-        ("figure1", measures.measure_windows, (4,)),
-        ("figure2", measures.measure_gains, (4, 10)),
-        ("figure3", measures.measure_layers, ({"identification": 10},)),
-        ("figure5", measures.measure_gains, (4, 10)),
+        ("figure1", measures.measure_windows, (4, {"mbert": 22})),
+        ("figure2", measures.measure_gains, (4,)),
+        ("figure3", measures.measure_layers, ()),
+        ("figure5", measures.measure_gains, (4,)),
     ],
 )
 def test_figures_show_one_value_per_line_place_and_seed(
@@ -189,7 +249,7 @@ def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):
     assert {(row.condition, row.protocol): row.value for row in frame.itertuples()} == {
         (f"{training}_lda_{first}", protocol): value
         for training, value in (("frozen", 20.0), ("tuned", 2.0))
-        for first in ("20", "rank")
+        for first in ("20", "rank", "middle")
         for protocol in ("published", "corrected")
     }
     drawn = curves(frame, "figure4", "corrected")
