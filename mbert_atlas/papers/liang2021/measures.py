@@ -61,11 +61,11 @@ def measure_gains(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
     place = ["protocol", "seed", "method", "metric"]
     for columns, frame in _probes(cells):
         frame = frame[frame["layer"] == layer]
-        baseline = frame[frame["kind"] == "baseline"].set_index(place)["value"]
-        gains = frame[frame["kind"] == "window"].join(baseline, place, rsuffix="_random")
+        baseline = frame[frame["kind"] == "baseline"].set_index(place)["value"].rename("random")
+        gains = frame[frame["kind"] == "window"].join(baseline, place)
         has_bonus = (gains["protocol"] == "published") & (gains["metric"] == "v_measure")
         has_bonus &= gains["method"] == "densray"
-        gains["value"] += BONUS * has_bonus - gains["value_random"]
+        gains["value"] += BONUS * has_bonus - gains["random"]
         for row in _rows(gains):
             gain = _row(columns, row, _window(row), layer)
             yield gain | {"metric": f"{gain['metric']}_gain"}
