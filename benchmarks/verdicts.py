@@ -50,14 +50,14 @@ def simulate(design: Design, draws: int, seed: int = 0) -> dict[str, np.ndarray]
     tests, count = TARGETS[: design.tests], design.items
     resamples = [random.multinomial(count, np.full(count, 1 / count), RESAMPLES) for _ in tests]
     levels = {target: 55 + 3 * place for place, target in enumerate(tests)}
-    found: dict[str, list[tuple[float, ...]]] = {}
+    results: dict[str, list[tuple[float, ...]]] = {}
     for _ in range(draws):
         evidence = Evidence(_draw(design, levels, resamples, random), TARGETS)
         for name, weights, truth in _effects(levels):
             low, high = evidence.estimate(weights).interval(0.05)
             row = (low <= truth <= high, high < truth, truth < low, high - low)
-            found.setdefault(name, []).append(row)
-    return {name: np.array(rows, dtype=float) for name, rows in found.items()}
+            results.setdefault(name, []).append(row)
+    return {name: np.array(rows, dtype=float) for name, rows in results.items()}
 
 
 def _draw(

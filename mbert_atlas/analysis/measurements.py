@@ -73,7 +73,8 @@ def mean_by(frame: pd.DataFrame, keys: Sequence[str], *, n: str) -> pd.DataFrame
     again = [
         combined((1 / len(some), row) for row in some.to_dict("records")) for _, some in groups
     ]
-    return means.assign(**{RESAMPLED: [found.get(RESAMPLED) for found in again]})
+    means[RESAMPLED] = pd.Series([entry.get(RESAMPLED) for entry in again], dtype=object)
+    return means
 
 
 def _write_resamples(frame: pd.DataFrame, again: Sequence[Any], path: Path | str) -> None:

@@ -49,25 +49,30 @@ def resampled_sums(values: npt.ArrayLike, ids: Sequence[str]) -> Floats:
     rows = np.add.reduceat(array.reshape(len(ids), -1)[order], starts).astype(np.float32)
     times = resamples(items)
     sums = [times[some].astype(np.float32) @ rows for some in _parts(len(items))]
-    return np.concatenate(sums).reshape(RESAMPLES, *array.shape[1:])
+    result: Floats = np.concatenate(sums).reshape(RESAMPLES, *array.shape[1:])
+    return result
 
 
 def resampled_mean(values: npt.ArrayLike, ids: Sequence[str]) -> Floats:
     """Return the mean of values, shape ``(n,)``, on each resample, see :func:`resampled_sums`."""
     both = np.stack([np.asarray(values, np.float64), np.ones(len(ids))], axis=1)
     sums, counts = resampled_sums(both, ids).T
-    return sums / np.maximum(counts, 1)
+    means: Floats = sums / np.maximum(counts, 1)
+    return means
 
 
-def combined(rows: Iterable[tuple[float, Mapping[str, Any]]]) -> dict[str, Floats]:
+def combined(rows: Iterable[tuple[float, Mapping[Any, Any]]]) -> dict[str, Floats]:
     """Return ``resampled`` of a sum of rows times weights: of a mean or difference of their values.
 
     The entry is missing if a row has none.
     """
-    parts = [(weight, row.get(RESAMPLED)) for weight, row in rows]
-    if not all(isinstance(values, np.ndarray) for _, values in parts):
-        return {}
-    return {RESAMPLED: np.sum([weight * values for weight, values in parts], axis=0)}
+    parts: list[Floats] = []
+    for weight, row in rows:
+        values = row.get(RESAMPLED)
+        if not isinstance(values, np.ndarray):
+            return {}
+        parts.append((weight * values).astype(np.float32))
+    return {RESAMPLED: np.sum(parts, axis=0)}
 
 
 @lru_cache(maxsize=32)  # those of the languages of a test set, which several runs are scored on

@@ -164,10 +164,13 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
-        return SpanScorer(labels).counts(gold, predicted, lengths).sum(axis=1)
+        by_class: Ints = SpanScorer(labels).counts(gold, predicted, lengths)
+        counts: Ints = np.sum(by_class, axis=1)
+        return counts
     inside = np.array([label != "O" for label in labels], dtype=bool)
-    counts = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts
-    return counts[:, inside].sum(axis=1)
+    by_class = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts
+    counts = np.sum(by_class[:, inside], axis=1)
+    return counts
 
 
 def right_words(predictions: pa.Table) -> Examples:
@@ -254,9 +257,9 @@ def _score_table(
     pooled = frame.groupby("dataset").indices.items()
     rows = []
     for place, group in [*groups, *(((name, ALL_LANGUAGES), group) for name, group in pooled)]:
-        own, n = counts[group], int(lengths[group].sum())
-        again = metrics(resampled_sums(own, ids[group].tolist())) if resample else {}
-        for metric, value in metrics(own.sum(axis=0)).items():
+        some, n = counts[group], int(lengths[group].sum())
+        again = metrics(resampled_sums(some, ids[group].tolist())) if resample else {}
+        for metric, value in metrics(some.sum(axis=0)).items():
             more = {RESAMPLED: 100 * again[metric]} if resample else {}
             score = {"metric": metric, "value": 100 * float(value), "n": n}
             rows.append({"dataset": place[0], "language": place[1], **score, **more})

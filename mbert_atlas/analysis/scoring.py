@@ -186,7 +186,8 @@ def resampled_f1(cell: Cell, unit: Literal["entity", "token"]) -> Floats:
     rows = rows_of(cell)
     counts, ids = sentence_counts(rows, unit=unit), rows["example_id"].to_pylist()
     right, gold, predicted = resampled_sums(counts, ids).T
-    return 200 * right / np.maximum(gold + predicted, 1)
+    scores: Floats = 200 * right / np.maximum(gold + predicted, 1)
+    return scores
 
 
 def rows_of(cell: Cell) -> pa.Table:

@@ -78,7 +78,8 @@ class Estimate:
     @property
     def freedom(self) -> float:
         """Satterthwaite's degrees of freedom: V² / Σ V_k² / f_k."""
-        return self.variance**2 / sum(term.variance**2 / term.freedom for term in self.terms)
+        spread = sum(term.variance**2 / term.freedom for term in self.terms)
+        return self.variance**2 / spread if spread else math.inf
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval that covers 1 - ``level``; it contains the effect."""
@@ -121,7 +122,7 @@ class Evidence:
         self._cells, self._pools = cells, Pools(cells, languages)
         self._ratios: dict[Hashable, float] = {}
 
-    def estimate(self, weights: Mapping[Key, float]) -> Estimate | None:
+    def estimate(self, weights: Mapping[Key, float]) -> Estimate:
         """Return the sum of cells times weights; without terms if its error is unknown."""
         cells = {key: self._cells[key] for key in weights}
         effect = sum(weight * _mean(cells[key]) for key, weight in weights.items())
@@ -131,19 +132,20 @@ class Evidence:
         seeds = f"{text} seed{'' if text == '1' else 's'}" if numbers else "no seeds"
         over_seeds, single = self._pools.terms(weights), self._pools.terms(weights, 1)
         over_items = self._item_terms(weights)
-        known = [term for term in over_items if term is not None]
-        terms = [*(over_seeds or []), *known]
+        items = [term for term in over_items if term is not None]
+        terms = [*(over_seeds or []), *items]
         if over_seeds is None or single is None or not any(term.variance for term in terms):
-            return Estimate(effect, [], scale, seeds)
-        sources = [f"{seeds} (pooled)" if over_seeds else seeds]
-        if any(term.variance for term in known):
-            sources.append("items" if len(known) == len(over_items) else "part of the items")
+            return Estimate(effect, [], scale, f"no CI available, {seeds}")
+        sources = ["seed-"] if over_seeds else []
+        if any(term.variance for term in items):
+            sources.append("item-" if len(items) == len(over_items) else "in part item-")
+        basis = f"{' and '.join(sources)}level CI, {seeds}"
         return Estimate(
             effect,
             terms,
             scale,
-            " and ".join(sources),
-            sum(term.variance for term in known),
+            basis,
+            sum(term.variance for term in items),
             sum(term.variance for term in single),
         )
 
@@ -162,12 +164,14 @@ class Evidence:
             terms.append(Term(variance, len(each[0]) - 1))
         for key, weight in weights.items():
             if key not in resampled:
-                variance = _item_variance(key, self._cells[key])
-                terms.append(None if variance is None else Term(weight**2 * variance, math.inf))
+                of_one = _item_variance(key, self._cells[key])
+                terms.append(None if of_one is None else Term(weight**2 * of_one, math.inf))
         return terms
 
     def _means(self, key: Key) -> npt.NDArray[np.float64]:
-        return np.mean([*self._cells[key].resampled.values()], axis=0, dtype=np.float64)
+        by_seed = np.array([*self._cells[key].resampled.values()], dtype=np.float64)
+        means: npt.NDArray[np.float64] = by_seed.mean(axis=0)
+        return means
 
     def _one_item(self, key: Key, weight: float) -> float:
         full, n = rules.full_scale(key[_METRIC], key[_CONDITION]), self._cells[key].n_items

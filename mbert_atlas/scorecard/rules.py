@@ -86,7 +86,7 @@ def is_difference(metric: str, condition: str) -> bool:
 
 
 def full_scale(metric: str, condition: str) -> float | None:
-    """Return the largest value of a share of items, such as accuracy; none of other numbers."""
+    """Return the largest value of a proportion, such as accuracy; none of other numbers."""
     if is_difference(metric, condition) or not _SHARE.search(metric):
         return None
     return 1.0 if metric in ("separation_auc", "convert_rate") else 100.0

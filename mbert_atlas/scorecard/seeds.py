@@ -105,8 +105,8 @@ class Pools:
                 by_seed[seed][key] = weight / len(numbers)
         for some in by_seed.values():
             all_of_them = sum(some.values()) ** 2
-            own = sum(weight**2 for weight in some.values())
-            factors += [all_of_them, _squares(some, _run), _squares(some, _test), own]
+            of_cells = sum(weight**2 for weight in some.values())
+            factors += [all_of_them, _squares(some, _run), _squares(some, _test), of_cells]
         variances, freedom = self.components(pool)
         return (factors * variances).tolist(), freedom.tolist()
 
@@ -125,20 +125,25 @@ def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Component
         scores = np.array([[values[place][seed] for seed in seeds] for place in places])
         residuals = scores - scores.mean(axis=1, keepdims=True)
         run, test = (_numbered(place[side] for place in places) for side in (0, 1))
-        own = np.array([(residuals**2).sum(), len(places)])
+        of_cells = np.array([(residuals**2).sum(), len(places)])
         in_run, in_test, in_all = (
             _products(residuals, index) for index in (run, test, np.zeros_like(run))
         )
-        kinds = [own, in_run - own, in_test - own, in_all - in_run - in_test + own]
+        kinds = [
+            of_cells,
+            in_run - of_cells,
+            in_test - of_cells,
+            in_all - in_run - in_test + of_cells,
+        ]
         sums += [kind[0] for kind in kinds]
         counts = np.array([kind[1] for kind in kinds])
         pairs += counts * (len(seeds) - 1)
         freedom += _freedom(counts, run.max() + 1, test.max() + 1) * (len(seeds) - 1)
-    own, run, test, neither = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0).tolist()
-    common = max(neither, 0.0)
-    of_run = max(run - common, 0.0) if pairs[1] else 0.0
-    of_test = max(test - common, 0.0) if pairs[2] else 0.0
-    rest = max(own - common - of_run - of_test, 0.0)
+    products = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0).tolist()
+    common = max(products[3], 0.0)
+    of_run = max(products[1] - common, 0.0) if pairs[1] else 0.0
+    of_test = max(products[2] - common, 0.0) if pairs[2] else 0.0
+    rest = max(products[0] - common - of_run - of_test, 0.0)
     return Components(np.array([common, of_run, of_test, rest]), freedom)
 
 

@@ -116,10 +116,10 @@ def verdicts(
                 rows.append(common | {"protocol": protocol} | row)
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(_NUMBERS, float))
     by_family = frame.groupby(["paper", "protocol"], sort=False)["p"]
-    return frame.assign(q=by_family.transform(_corrected))
+    return frame.assign(q=by_family.transform(corrected))
 
 
-def _corrected(p_values: "pd.Series[float]") -> "pd.Series[float]":
+def corrected(p_values: "pd.Series[float]") -> "pd.Series[float]":
     """Return Benjamini and Hochberg's q of the p-values that there are.
 
     Of .01, .02 and .3 it is .03, .03 and .3: the smallest of 3 p / rank from there on.

@@ -77,7 +77,7 @@ def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
 def count_discoveries(claims: pd.DataFrame) -> dict[str, tuple[int, int]]:
     """Return how many claims hold or do not, and how many still do at that false-discovery rate."""
     decided = claims[claims["verdict"].isin([HOLDS, DOES_NOT_HOLD])]
-    counts = {}
+    counts: dict[str, tuple[int, int]] = {}
     for protocol in PROTOCOLS:
         some = decided[decided["protocol"] == protocol]
         counts[protocol] = (len(some), int((some["q"] <= FALSE_DISCOVERIES).sum()))

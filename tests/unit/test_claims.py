@@ -102,7 +102,7 @@ def test_reported_means_are_those_of_their_parts(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'all' is not defined as target of table1"):
         read(tmp_path, text)
     stated = read(tmp_path, "means: {target: {all: [ru, hi]}}\n" + text)
-    result = verdicts({"toy2020": stated}, [], [tmp_path / "reported.csv"])
+    result = verdicts({"toy2020": stated}, [], [tmp_path / "reported.csv"], languages=[])
     assert result["reported"].tolist() == [0.5, 0.5]  # 62 and 49 less 60 and 50
     assert result["reported_bears_out"].tolist() == ["yes", "yes"]
     assert "all" not in {cell[6] for cell in stated.with_means({key("original"): 60.0})}
@@ -117,7 +117,7 @@ def test_every_paper_states_its_claims(paper: str) -> None:
     # of two claims with one id YAML would keep the second
     assert len(claims) == path.read_text(encoding="utf-8").count("\n    claim: ") > 0
     assert len({each.claim for each in claims.values()}) == len(claims)
-    result = verdicts({paper: read}, [], [reported])
+    result = verdicts({paper: read}, [], [reported], languages=[])
     assert set(result["verdict"]) == {NOT_RUN}
     # a note explains where the paper's own numbers contradict a claim
     contradicted = result[result["reported_bears_out"] == "no"]

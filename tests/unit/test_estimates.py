@@ -61,7 +61,7 @@ def test_the_example_of_the_docs() -> None:
     assert found.variance == pytest.approx(2)
     assert found.freedom == pytest.approx(3.99, abs=0.005)
     assert half(found) == pytest.approx(3.93, abs=0.005)
-    assert found.basis == "2 seeds (pooled) and items"
+    assert found.basis == "seed- and item-level CI, 2 seeds"
 
 
 def test_conditions_on_one_test_set_are_paired() -> None:
@@ -84,7 +84,7 @@ def test_shares_without_resamples_count_as_independent() -> None:
     cells = {key("adjusted"): Measured({None: 60}, 400), key("original"): Measured({None: 50}, 400)}
     found = estimate(DIFFERENCE, cells)
     assert found.interval(0.05) == pytest.approx((3.139, 16.861), abs=0.001)
-    assert found.basis == "no seeds and items"
+    assert found.basis == "item-level CI, no seeds"
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "convert_rate"])
@@ -97,8 +97,9 @@ def test_the_interval_of_a_share_is_about_wilsons(metric: str, right: int) -> No
     )
     wilson = stats.binomtest(right, 100).proportion_ci(method="wilson")
     assert 0 <= low <= full * right / 100 <= high <= full
-    assert low / full == pytest.approx(wilson.low, abs=0.02)
-    assert high / full == pytest.approx(wilson.high, abs=0.02)
+    # Wider near the ends, where two items more of either kind count most.
+    assert wilson.low - 0.04 < low / full < wilson.low + 0.01
+    assert wilson.high - 0.01 < high / full < wilson.high + 0.04
     assert high - low > 0.01 * full
 
 
@@ -124,7 +125,7 @@ def test_a_number_that_is_no_share_has_seeds_alone() -> None:
         key(name, metric="mean_ratio"): measured(0.8, 0.6) for name in ("adjusted", "original")
     }
     found = estimate({key("adjusted", metric="mean_ratio"): 1.0}, cells)
-    assert found.basis == "2 seeds (pooled)"
+    assert found.basis == "seed-level CI, 2 seeds"
     assert found.items == 0
 
 

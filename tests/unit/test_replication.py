@@ -82,7 +82,7 @@ def reported(tmp_path: Path) -> Path:
 def claims(measurements: Path, reported: Path) -> pd.DataFrame:
     by_id = {"better": claim("Adjustment helps.", "adjusted"), "never": claim("So.", "replayed")}
     stated = Claims(claims=by_id)
-    return verdicts({"toy2020": stated}, [measurements], [reported])
+    return verdicts({"toy2020": stated}, [measurements], [reported], languages=["en", "ru"])
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_level_has_no_plus_sign(measurements: Path, reported: Path) -> None:
     level["effect"] = {"plus": {"condition": "adjusted"}}
     by_id = {"level": Claim.model_validate(level), "gain": claim("It helps.", "adjusted")}
     stated = Claims(claims=by_id)
-    frame = verdicts({"toy2020": stated}, [measurements], [reported])
+    frame = verdicts({"toy2020": stated}, [measurements], [reported], languages=["en", "ru"])
     texts = {
         view.row["id"]: view.outcomes[0].effect for view in claim_views(frame, {}, comparable=False)
     }

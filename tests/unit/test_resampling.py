@@ -79,7 +79,7 @@ def made_up(kind: str, seed: int = 0) -> pa.Table:
 
 
 def repeated(table: pa.Table, times: Any) -> pa.Table:
-    """Return a resample: each row as often as it occurs there, under ids of its own."""
+    """Return a resample: each row as often as it occurs there, under new ids."""
     rows = table.take(np.repeat(np.arange(len(table)), times))
     ids = pa.array([f"{number:03}" for number in range(len(rows))])
     return rows.set_column(rows.column_names.index("example_id"), "example_id", ids)

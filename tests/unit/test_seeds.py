@@ -66,7 +66,7 @@ def test_a_cell_with_one_seed_takes_the_variance_of_its_pool() -> None:
 
 
 def test_a_pool_without_a_second_seed_takes_the_wider_one() -> None:
-    own_language = key("original", "en")  # of its own, since scores in it spread less
+    own_language = key("original", "en")  # a separate pool: scores in it spread less
     pools = Pools(EXAMPLE | {own_language: measured(80)}, LANGUAGES)
     assert pools.of(own_language) != pools.of(key("original", "ru"))
     assert sum(term.variance for term in pools.terms({own_language: 1.0}) or []) == pytest.approx(3)
@@ -100,7 +100,7 @@ def test_a_cell_that_two_artifacts_show_counts_once() -> None:
         key("original", task="pos"),
     ],
 )
-def test_what_spreads_differently_has_a_pool_of_its_own(other: Key) -> None:
+def test_what_spreads_differently_has_a_separate_pool(other: Key) -> None:
     cells = {key("original"): measured(1, 2), other: measured(1, 3)}
     pools = Pools(cells, LANGUAGES)
     assert pools.of(other) != pools.of(key("original"))

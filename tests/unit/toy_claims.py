@@ -40,7 +40,12 @@ def claim(**changes: Any) -> Claim:
     return Claim.model_validate(values | changes)
 
 
-def rows(tmp_path: Path, cells: dict[Key, Measured], **changes: Any) -> dict[str, Any]:
+LANGUAGES = ("en", "ru", "hi", "vi")
+
+
+def rows(
+    tmp_path: Path, cells: dict[Key, Measured], *, comparable: bool = True, **changes: Any
+) -> dict[str, Any]:
     """The published row of one claim over these cells."""
     reported, path = tmp_path / "reported.csv", tmp_path / "measurements.csv"
     reported.write_text(REPORTED)
@@ -51,7 +56,8 @@ def rows(tmp_path: Path, cells: dict[Key, Measured], **changes: Any) -> dict[str
     ]
     frame = pd.DataFrame(lines, columns=list(MEASUREMENT_COLUMNS))
     frame.to_csv(path, index=False)
-    found = verdicts({"toy2020": Claims(claims={"better": claim(**changes)})}, [path], [reported])
+    stated = {"toy2020": Claims(claims={"better": claim(**changes)})}
+    found = verdicts(stated, [path], [reported], languages=LANGUAGES, comparable=comparable)
     assert found["protocol"].tolist() == ["published", "corrected"]
     assert found["verdict"].tolist()[1] == NOT_RUN
     return {str(column): value for column, value in found.to_dict("records")[0].items()}
