@@ -142,8 +142,12 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
             ("densray", 20, "en", 40.0, 2),
         ],
         columns=["method", "first", "language", "value", "seed"],
-    )
+    ).assign(n=9)
+    # Made-up resamples: the value and its half.
+    scores["resampled"] = [np.array([1, 0.5]) * value for value in scores["value"]]
     rows = list(measures.f1_drops(scores, "frozen", ["published"], rank=23))
+    for row in rows:
+        assert row["resampled"].tolist() == [row["value"], row["value"] / 2]
     found = {(row["condition"], row["seed"]): (row["value"], row["n"]) for row in rows}
     assert found == {
         ("frozen_densray_20", 1): (2.0, 2),
@@ -238,7 +242,9 @@ def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):
     ]
     path = str(tmp_path / "frozen.parquet")
     write_parquet(pa.Table.from_pylist(rows, SUBSPACE_SCORES), path)
-    monkeypatch.setattr(measures, "f1_of", lambda cell: (80.0 - cell.facts["first"] / 10, 9))
+    monkeypatch.setattr(
+        measures, "f1_of", lambda cell: {"value": 80.0 - cell.facts["first"] / 10, "n": 9}
+    )
     cells = [Cell(task="pos", model="mbert", source="en", condition="frozen", path=path)]
     cells += [
         cell("en", condition="tuned", protocol=protocol, facts={"method": "lda", "first": first})
