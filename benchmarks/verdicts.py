@@ -16,6 +16,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import common
 import numpy as np
 
 from mbert_atlas.scorecard.cells import Key, Measured
@@ -112,8 +113,8 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--smallest", action="store_true", help="5 draws of one design")
-    options = parser.parse_args()
+    parser.add_argument("--designs", type=int, help="only so many of them")
+    options = common.parse(parser, draws=5, designs=1)
     shapes = [(7, 6, 1000), (3, 2, 400)]
     designs = [
         Design(runs, tests, seeds, items, spread)
@@ -121,14 +122,12 @@ def main() -> None:
         for spread in SPREADS
         for seeds in (1, 2, 3, 5)
     ]
-    if options.smallest:
-        designs, options.draws = designs[:1], 5
     print(
         "| runs x tests, items | seeds spread | seeds | effect | coverage | wrong *holds* | ",
         end="",
     )
     print("wrong *does not hold* | width |\n|" + " --- |" * 8)
-    for design in designs:
+    for design in designs[: options.designs]:
         for name, rows in simulate(design, options.draws).items():
             covered, low, high, width = rows.mean(axis=0)
             shape = f"{design.runs} x {design.tests}, {design.items:,}"

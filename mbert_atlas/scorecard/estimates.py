@@ -234,7 +234,7 @@ def _scale(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> Scale
         for key in weights
     }
     kind = kinds.pop() if len(kinds) == 1 else None
-    n = min(cell.n_items or math.inf for cell in cells.values())
+    n = sum(cell.n_items or math.inf for cell in cells.values())
     is_level = min(weights.values()) > 0 and math.isclose(sum(weights.values()), 1)
     low, high = (-1.0, 1.0) if kind == "fisher" else (0.0, kind) if kind else (-math.inf, math.inf)
     if is_level and kind:
