@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--designs", type=int, help="only so many of them")
     options = common.parse(parser, draws=5, designs=1)
-    shapes = [(7, 6, 1000), (3, 2, 400)]
+    shapes = [(7, 6, 500), (3, 2, 500)]
     designs = [
         Design(runs, tests, seeds, items, spread)
         for runs, tests, items in shapes
