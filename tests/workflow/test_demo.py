@@ -12,6 +12,7 @@ from test_wording import odd_words, words_of
 
 from clone import DEMO, copy_repository, jobs, left_to_do, snakemake
 from mbert_atlas.papers import names
+from mbert_atlas.scorecard.verdicts import VERDICTS
 
 pytestmark = pytest.mark.workflow
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.workflow
 def claims_in(folder):
     """Claims with verdicts and the papers' pages in a folder of results; they have to fit."""
     claims = pd.read_csv(folder / "claims.csv", keep_default_na=False)
-    assert set(claims["verdict"]) <= {"holds", "does not hold", "undecided", "not run"}
+    assert set(claims["verdict"]) <= set(VERDICTS)
     assert (claims.loc[claims["verdict"] != "not run", "basis"] != "").all()
     return claims
 
