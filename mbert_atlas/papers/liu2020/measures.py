@@ -130,7 +130,7 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
             rows = test[["bleu1", *_RATES, "n", *again]].join(chosen).reset_index()
             place = {"source": cell.source, "target": cell.language, "protocol": protocol}
             yield (
-                place | {"seed": 0},
+                place | {"seed": None},  # nothing is trained or drawn
                 [row | {RESAMPLED: _resampled(row, protocol)} for row in rows.to_dict("records")],
             )
 
@@ -235,7 +235,7 @@ def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
         counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
         for metric, counted in counts.items():
             row = {"source": "en", "target": code, "metric": metric, "value": int(counted.sum())}
-            yield from (row | {"protocol": name, "seed": 0, "n": count} for name in PROTOCOLS)
+            yield from (row | {"protocol": name, "seed": None, "n": count} for name in PROTOCOLS)
 
 
 def samples(
