@@ -115,7 +115,10 @@ def test_the_index_links_existing_files(demo, report):
 
 
 def test_highlights_after_everything_rewrite_only_pages(demo):
-    """Claims about other artifacts are not run there; the rest agrees with the whole demo's."""
+    """Claims about other artifacts are not run there; the rest is about the same numbers.
+
+    Intervals differ, since the seed variance is pooled over fewer cells.
+    """
     target = ["highlights", "--profile", "local", *DEMO]
     assert left_to_do(demo, target="highlights") == {}
     shutil.rmtree(demo / "results/demo/highlights")
@@ -130,7 +133,9 @@ def test_highlights_after_everything_rewrite_only_pages(demo):
     assert few["id"].tolist() == everything["id"].tolist()
     run = few[few["verdict"] != "not run"]
     assert len(run) >= 10
-    assert run.equals(everything.loc[run.index])
+    same, is_mean = everything.loc[run.index], run["cell"] == ""
+    assert run["cells"].equals(same["cells"])
+    assert run.loc[is_mean, "effect"].equals(same.loc[is_mean, "effect"])
 
 
 def test_costs_are_attributed_to_papers_and_stages(demo):
