@@ -115,7 +115,10 @@ def _outcome(
     if record["verdict"] == UNDECIDED:
         basis += f"; {_would_decide(record, digits)}"
     elif record["verdict"] in (HOLDS, DOES_NOT_HOLD):
-        basis += f"; p = {record['p']:.2g}, q = {record['q']:.2g}"
+        basis += "; " + ", ".join(
+            f"{name} = {record[name]:.2g}" if record[name] >= 1e-4 else f"{name} < .0001"
+            for name in ("p", "q")
+        )
     plot = {column: _place(record[column], *scale) for column in plotted}
     return Outcome(record["protocol"], record["verdict"], text, basis, plot)
 
