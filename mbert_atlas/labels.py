@@ -43,6 +43,7 @@ _PHRASES = {
     "embert_hi": "mBERT with added Hindi subwords",
     "english_dev": "English, dev",
     "english_test": "English, test",
+    "f1_lost": "F1 drop",
     "fine_tuned": "fine-tuned",
     "gain_over_original": "gain over the original",
     "google_bert": "mBERT",
