@@ -104,6 +104,17 @@ class Claim(ConfigModel):
         return [(sign, common | cells) for sign, cells in signed]
 
 
+class Parts(ConfigModel):
+    """The two scores of which measured differences consist."""
+
+    of: Cells
+    """The differences."""
+    score: dict[Column, str] = Field({})
+    """The columns in which the score, of the same run on the same test, has other names."""
+    reference: dict[Column, str]
+    """Those in which the score that is subtracted has other names."""
+
+
 class Claims(ConfigModel):
     """The claims of a paper."""
 
@@ -114,7 +125,15 @@ class Claims(ConfigModel):
     """By column: names of additional measurements."""
     means: dict[Column, dict[str, Names]] = Field({})
     """By column: names of means of which the paper reports the parts."""
+    differences: list[Parts] = Field([])
+    """What measured differences consist of; they are judged as score minus score."""
     claims: dict[str, Claim] = Field(description="Claims by id.")
+
+    def parts(self, key: Key) -> Iterator[tuple[Key, Key]]:
+        """Yield the scores of which a difference may consist: it is the first minus the second."""
+        for parts in self.differences:
+            if all(key[KEY.index(column)] in names for column, names in parts.of.items()):
+                yield _renamed(key, parts.score), _renamed(key, parts.reference)
 
     def with_means(self, reported: Mapping[Key, float]) -> dict[Key, float]:
         """Return reported numbers, and the means of which all parts are reported."""
@@ -128,6 +147,10 @@ class Claims(ConfigModel):
                         mean = sum(reported[cell] for cell in cells) / len(cells)
                         numbers[(*key[:place], name, *key[place + 1 :])] = mean
         return numbers
+
+
+def _renamed(key: Key, names: Mapping[Column, str]) -> Key:
+    return tuple({**dict(zip(KEY, key, strict=True)), **names}.values())
 
 
 class CellEffect(NamedTuple):
@@ -221,6 +244,13 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
         for name, parts in by_name.items():
             for part in parts:
                 check_name(f"means.{column}.{name}", part, values, f" as {column} of {paper}")
+    for number, parts in enumerate(read.differences):
+        for cells in (parts.of, parts.score, parts.reference):
+            for column, names in cells.items():
+                values = {key[KEY.index(column)] for key in reported}
+                values |= {"", *read.unreported.get(column, [])}
+                for name in _listed(names):
+                    check_name(f"differences.{number}", name, values, f" as {column} of {paper}")
     artifacts = {key[1] for key in reported} | set(read.unreported.get("artifact", []))
     for name, claim in read.claims.items():
         at = f"claims.{name}"

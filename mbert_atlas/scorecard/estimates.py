@@ -1,7 +1,8 @@
 """Effects with their error, from seeds and items; docs/verdicts.md explains and derives it all."""
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from mbert_atlas.scorecard.seeds import Pools, Term
 _METRIC, _CONDITION = KEY.index("metric"), KEY.index("condition")
 _POWER = 0.8
 _MOST_SEEDS = 1000
+_ROUNDING = 1e-12
 
 
 class Scale(NamedTuple):
@@ -116,14 +118,28 @@ class Estimate:
 
 
 class Evidence:
-    """What was measured under one protocol, and how much it varies."""
+    """What was measured under one protocol, and how much it varies.
 
-    def __init__(self, cells: Mapping[Key, Measured], languages: Collection[str]) -> None:
-        self._cells, self._pools = cells, Pools(cells, languages)
+    ``parts`` yields for a measured difference the two scores of which it may consist.
+    """
+
+    def __init__(
+        self,
+        cells: Mapping[Key, Measured],
+        languages: Collection[str],
+        parts: Callable[[Key], Iterable[tuple[Key, Key]]] = lambda _: (),
+    ) -> None:
+        self._cells, self._scores = _with_scores(cells, parts)
+        self._pools = Pools(self._cells, languages)
         self._ratios: dict[Hashable, float] = {}
 
-    def estimate(self, weights: Mapping[Key, float]) -> Estimate:
+    def estimate(self, effect_of: Mapping[Key, float]) -> Estimate:
         """Return the sum of cells times weights; without terms if its error is unknown."""
+        weights: dict[Key, float] = defaultdict(float)
+        for key, weight in effect_of.items():
+            for score, sign in self._scores.get(key, {key: 1}).items():
+                weights[score] += sign * weight
+        weights = {key: weight for key, weight in weights.items() if abs(weight) > _ROUNDING}
         cells = {key: self._cells[key] for key in weights}
         effect = sum(weight * _mean(cells[key]) for key, weight in weights.items())
         scale = _scale(weights, cells)
@@ -132,13 +148,14 @@ class Evidence:
         seeds = f"{text} seed{'' if text == '1' else 's'}" if numbers else "no seeds"
         over_seeds, single = self._pools.terms(weights), self._pools.terms(weights, 1)
         over_items = self._item_terms(weights)
-        items = [term for term in over_items if term is not None]
-        terms = [*(over_seeds or []), *items]
-        if over_seeds is None or single is None or not any(term.variance for term in terms):
-            return Estimate(effect, [], scale, f"no CI available, {seeds}")
-        sources = ["seed-"] if over_seeds else []
-        if any(term.variance for term in items):
+        items = [term for term in over_items if term is not None and term.variance]
+        whole = sum(weight**2 for key, weight in weights.items() if rules.is_whole(key[_METRIC]))
+        terms = [*(over_seeds or []), *items, *([Term(whole / 12, math.inf)] if whole else [])]
+        sources = ["seed-"] if numbers and terms else []
+        if items:
             sources.append("item-" if len(items) == len(over_items) else "in part item-")
+        if over_seeds is None or single is None or not sources:
+            return Estimate(effect, [], scale, f"no CI available, {seeds}")
         basis = f"{' and '.join(sources)}level CI, {seeds}"
         return Estimate(
             effect,
@@ -199,6 +216,32 @@ class Evidence:
                     both += [_interaction(by_seed), np.var(by_seed, axis=1, ddof=1).mean()]
             self._ratios[pool] = float(both[0] / both[1]) if both[1] else 0.0
         return self._ratios[pool]
+
+
+def _with_scores(
+    cells: Mapping[Key, Measured], parts: Callable[[Key], Iterable[tuple[Key, Key]]]
+) -> tuple[dict[Key, Measured], dict[Key, dict[Key, int]]]:
+    """Return the cells and the scores behind differences, and these scores with their signs.
+
+    A score that was not measured is the difference plus the reference, seed by seed.
+    """
+    scores, signs = dict(cells), {}
+    for key, cell in cells.items():
+        for score, reference in parts(key):
+            base = cells.get(reference)
+            if base and cell.values.keys() & base.values.keys():
+                scores.setdefault(score, _added(cell, base))
+                signs[key] = {score: 1, reference: -1}
+                break
+    return scores, signs
+
+
+def _added(one: Measured, other: Measured) -> Measured:
+    values, resampled = (
+        {seed: mine[seed] + theirs[seed] for seed in mine.keys() & theirs.keys()}
+        for mine, theirs in ((one.values, other.values), (one.resampled, other.resampled))
+    )
+    return Measured(values, one.n_items, resampled)
 
 
 def _interaction(by_seed: npt.NDArray[np.float64]) -> float:

@@ -20,7 +20,8 @@ VERDICTS = (*JUDGED, NOT_COMPARABLE, NO_REPORTED_VALUE, NOT_RUN)
 MOST_NOISE = 3  # tolerances that two standard errors can excuse
 _ROUNDING = 1e-9
 _SHARE = re.compile(
-    r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las|uas|mrr|score|separation_auc|convert_rate)"
+    r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las|uas|mrr|score|separation_auc|"
+    r"(convert|source|translated|third_language)_rate)"
     r"(?!_(drop|gain|lost|significant))(_|$)"
 )
 
@@ -89,7 +90,7 @@ def full_scale(metric: str, condition: str) -> float | None:
     """Return the largest value of a proportion, such as accuracy; none of other numbers."""
     if is_difference(metric, condition) or not _SHARE.search(metric):
         return None
-    return 1.0 if metric in ("separation_auc", "convert_rate") else 100.0
+    return 1.0 if metric == "separation_auc" or metric.endswith("_rate") else 100.0
 
 
 def is_gain(metric: str, condition: str) -> bool:
@@ -100,6 +101,11 @@ def is_gain(metric: str, condition: str) -> bool:
 def is_correlation(metric: str) -> bool:
     """Return whether a number is a rank correlation."""
     return metric.startswith("spearman_") and not metric.endswith(("_p_value", "_low", "_high"))
+
+
+def is_whole(metric: str) -> bool:
+    """Return whether a number counts dimensions or layers."""
+    return metric in ("dimensionality", "best_layer")
 
 
 def metric_of(metric: str, condition: str) -> Metric | None:

@@ -13,6 +13,8 @@ from mbert_atlas.scorecard.cells import KEY, Key, Measured
 Floats = npt.NDArray[np.float64]
 _PLACE = {name: KEY.index(name) for name in KEY}
 _RUN = [_PLACE[name] for name in ("artifact", "model", "condition", "source", "layers")]
+_NUMBER = [_PLACE[name] for name in ("paper", "task", "model", "source", "target", "metric")]
+_ALL = [_PLACE[name] for name in KEY if name != "artifact"]
 _KIND = [_PLACE[name] for name in ("paper", "task", "metric")]
 _Place = tuple[Hashable, Hashable]  # run and test
 
@@ -42,8 +44,9 @@ class Pools:
         groups: dict[Hashable, dict[Hashable, Key]] = defaultdict(dict)
         for key, cell in cells.items():
             if len(cell.values) > 1:
-                # Artifacts share cells: the same place, apart from the artifact, and values.
-                place = (key[:1] + key[2:], *sorted(cell.values.items()))
+                # The same run may be in several artifacts, also under another condition.
+                names = _NUMBER if len({*cell.values.values()}) > 1 else _ALL
+                place = (*(key[number] for number in names), *sorted(cell.values.items()))
                 for pool in self._pools(key):
                     groups[pool].setdefault(place, key)
         self._keys = {pool: list(members.values()) for pool, members in groups.items()}
@@ -139,12 +142,12 @@ def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Component
         counts = np.array([kind[1] for kind in kinds])
         pairs += counts * (len(seeds) - 1)
         freedom += _freedom(counts, run.max() + 1, test.max() + 1) * (len(seeds) - 1)
-    products = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0).tolist()
-    common = max(products[3], 0.0)
-    of_run = max(products[1] - common, 0.0) if pairs[1] else 0.0
-    of_test = max(products[2] - common, 0.0) if pairs[2] else 0.0
-    rest = max(products[0] - common - of_run - of_test, 0.0)
-    return Components(np.array([common, of_run, of_test, rest]), freedom)
+    of_cell, of_run, of_test, common = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0)
+    run = of_run - common if pairs[1] else 0.0
+    test = of_test - common if pairs[2] else 0.0
+    # Only the results are truncated, so that the variance of a difference has no bias.
+    variances = np.maximum([common, run, test, of_cell - common - run - test], 0.0)
+    return Components(variances, freedom)
 
 
 def _freedom(pairs: Floats, runs: int, tests: int) -> Floats:

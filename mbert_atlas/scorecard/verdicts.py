@@ -5,7 +5,7 @@ the claims: the cells that each is about, the one that limits it, and the verdic
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -97,7 +97,11 @@ def verdicts(
         }
         for protocol, some in measured_cells(measurements).items()
     }
-    evidence = {protocol: Evidence(some, languages) for protocol, some in ours.items()}
+
+    def parts(key: Key) -> Iterable[tuple[Key, Key]]:
+        return claims[key[0]].parts(key) if key[0] in claims else ()
+
+    evidence = {protocol: Evidence(some, languages, parts) for protocol, some in ours.items()}
     rows = []
     for paper, stated in claims.items():
         numbers = stated.with_means(printed)

@@ -78,6 +78,11 @@ def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
             "means: {target: {every: es}}\nclaims:\n",
             "key means.target.every: 'es' is not",
         ),
+        (
+            "claims:\n",
+            "differences: [{of: {condition: delta}, reference: {condition: original}}]\nclaims:\n",
+            "line 1, key differences.0: 'delta' is not defined as condition of toy2020",
+        ),
     ],
 )
 def test_mistakes_are_named_with_file_and_line(
@@ -95,6 +100,19 @@ def test_names_of_additional_measurements_are_declared(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="separation_auc"):
         read(tmp_path, ours)
     assert read(tmp_path, "unreported: {metric: separation_auc}\n" + ours)
+
+
+def test_differences_name_the_scores_of_which_they_consist(tmp_path: Path) -> None:
+    text = """\
+unreported: {condition: adjusted_delta}
+differences:
+  - of: {condition: adjusted_delta}
+    score: {condition: adjusted}
+    reference: {condition: original, layers: ""}
+"""
+    stated = read(tmp_path, text + CLAIM)
+    assert [*stated.parts(key("adjusted_delta"))] == [(key("adjusted"), key("original"))]
+    assert not [*stated.parts(key("adjusted"))]
 
 
 def test_reported_means_are_those_of_their_parts(tmp_path: Path) -> None:

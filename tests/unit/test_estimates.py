@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,44 @@ def test_a_number_that_is_no_share_has_seeds_alone() -> None:
     found = estimate({key("adjusted", metric="mean_ratio"): 1.0}, cells)
     assert found.basis == "seed-level CI, 2 seeds"
     assert found.items == 0
+
+
+def test_whole_numbers_that_agree_are_no_certainty() -> None:
+    """Seeds that agree leave the rounding of both numbers, 1/12 each: ±1.96 √(1/6)."""
+    cells = {key(name, metric="dimensionality"): measured(3, 3) for name in ("one", "other")}
+    found = estimate(dict(zip(cells, (1.0, -1.0), strict=True)), cells)
+    assert half(found) == pytest.approx(0.8, abs=0.001)
+    assert found.basis == "seed-level CI, 2 seeds"
+
+
+def parts(name: Key) -> Iterator[tuple[Key, Key]]:
+    if name[4] == "adjusted_delta":
+        yield key("adjusted", name[6]), key("original", name[6])
+
+
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_differences_are_judged_as_score_minus_score(is_measured: bool) -> None:
+    """The seed variance is that of the pool of scores, with its degrees of freedom."""
+    (wave, other) = waves(4.0, 1.0)
+    scores = {
+        name: cell._replace(resampled={seed: value + wave for seed, value in cell.values.items()})
+        for name, cell in EXAMPLE.items()
+    }
+    deltas = {
+        key("adjusted_delta", target): Measured({1: first, 2: second}, 1000, {1: other, 2: other})
+        for target, first, second in (("ru", 6.0, 4.0), ("hi", 5.0, 3.0))
+    }
+    weights = dict.fromkeys(deltas, 0.5)
+    cells = {name: scores[name] for name in scores if is_measured or name[4] == "original"}
+    found = Evidence(cells | deltas, LANGUAGES, parts).estimate(weights)
+    if is_measured:
+        direct = Evidence(scores, LANGUAGES).estimate(mean_difference())
+        assert (found.terms, found.scale) == (direct.terms, direct.scale)
+    else:  # the score is made of both, with what the difference adds on each resample
+        assert found.items == pytest.approx(1.0)
+    assert found.effect == pytest.approx(4.5)
+    assert sum(term.variance for term in found.terms) - found.items == pytest.approx(1)
+    assert Evidence(deltas, LANGUAGES, parts).estimate(weights).effect == pytest.approx(4.5)
 
 
 @pytest.mark.parametrize("cell", [measured(0.8), Measured({None: 0.8}, None), measured(1, 1)])

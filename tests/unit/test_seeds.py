@@ -31,6 +31,13 @@ def test_the_example_of_the_docs() -> None:
     assert term.variance == pytest.approx(0.5)
 
 
+def test_the_variance_of_a_difference_of_two_runs_is_not_biased() -> None:
+    """Two runs go apart: residuals 1 and -1, twice: v = 2, c1 = 2, c2 = c3 = -2. 2(c1 - c3) = 8."""
+    values = {("a", "ru"): (1, 3), ("a", "hi"): (1, 3), ("b", "ru"): (3, 1), ("b", "hi"): (3, 1)}
+    found = components({place: dict(enumerate(pair)) for place, pair in values.items()})
+    assert found.variances.tolist() == [0, 4, 0, 0]
+
+
 def test_the_degrees_of_freedom_are_those_of_the_pool() -> None:
     """Seven runs and four tests with three seeds: 2, 6 x 2, 3 x 2 and (28 - 7 - 4 + 1) x 2."""
     random = np.random.default_rng(0)
@@ -87,6 +94,14 @@ def test_a_cell_that_two_artifacts_show_counts_once() -> None:
     pool = pools.of(key("adjusted", "ru"))
     assert len(pools.members(pool)) == 4
     assert pools.components(pool).freedom.tolist() == [1, 1, 1, 1]
+
+
+def test_a_run_under_two_names_counts_once() -> None:
+    again = {name: EXAMPLE[name] for name in EXAMPLE if name[4] == "adjusted"}
+    renamed = {key("adjusted_30K", name[6]): cell for name, cell in again.items()}
+    pools = Pools(EXAMPLE | renamed, LANGUAGES)
+    # The two equal seeds of Russian are no sign of the same run.
+    assert len(pools.members(pools.of(key("adjusted", "ru")))) == 5
 
 
 @pytest.mark.parametrize(
