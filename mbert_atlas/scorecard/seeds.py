@@ -17,6 +17,7 @@ _NUMBER = [_PLACE[name] for name in ("paper", "task", "model", "source", "target
 _ALL = [_PLACE[name] for name in KEY if name != "artifact"]
 _KIND = [_PLACE[name] for name in ("paper", "task", "metric")]
 _Place = tuple[Hashable, Hashable]  # run and test
+_ROUNDING = 1e-12
 
 
 class Term(NamedTuple):
@@ -27,10 +28,15 @@ class Term(NamedTuple):
 
 
 class Components(NamedTuple):
-    """The variances of a pool: of seed, run x seed, test x seed, and the rest, shape ``(4,)``."""
+    """The variances of a pool: of seed, run x seed, test x seed, and the rest, shape ``(4,)``.
+
+    ``squares @ variances`` are the expected mean squares of an analysis of variance, with as many
+    degrees of freedom: of 2 runs on 3 tests 6 g + 3 a + 2 b + e, 3 a + e, 2 b + e, and e.
+    """
 
     variances: Floats
     freedom: Floats
+    squares: Floats  # (4, 4)
 
 
 class Pools:
@@ -94,7 +100,7 @@ class Pools:
             Term(variance, freedom)
             for pool, some in by_pool.items()
             for variance, freedom in zip(*self._parts(pool, some, seeds), strict=True)
-            if variance > 0
+            if abs(variance) > _ROUNDING
         ]
 
     def _parts(
@@ -110,8 +116,9 @@ class Pools:
             all_of_them = sum(some.values()) ** 2
             of_cells = sum(weight**2 for weight in some.values())
             factors += [all_of_them, _squares(some, _run), _squares(some, _test), of_cells]
-        variances, freedom = self.components(pool)
-        return (factors * variances).tolist(), freedom.tolist()
+        variances, freedom, squares = self.components(pool)
+        times = np.linalg.solve(squares.T, factors)  # the same variance as a sum of mean squares
+        return (times * (squares @ variances)).tolist(), freedom.tolist()
 
 
 def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Components:
@@ -147,7 +154,18 @@ def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Component
     test = of_test - common if pairs[2] else 0.0
     # Only the results are truncated, so that the variance of a difference has no bias.
     variances = np.maximum([common, run, test, of_cell - common - run - test], 0.0)
-    return Components(variances, freedom)
+    return Components(variances, freedom, _squares_of(pairs / pairs[0]))
+
+
+def _squares_of(pairs: Floats) -> Floats:
+    """Return expected mean squares, from the number of pairs of each kind per cell."""
+    # A run has as many tests as a cell has cells of its run, and so on.
+    tests, runs, cells = 1 + pairs[1], 1 + pairs[2], pairs.sum()
+    squares = np.array([[cells, tests, runs, 1], [0, tests, 0, 1], [0, 0, runs, 1], [0, 0, 0, 1]])
+    for place, kind in enumerate((3, 1, 2)):
+        if not pairs[kind]:  # this variance is part of the others
+            squares[place] = np.eye(4)[place]
+    return squares
 
 
 def _freedom(pairs: Floats, runs: int, tests: int) -> Floats:

@@ -66,6 +66,27 @@ def test_the_variances_are_found_again() -> None:
     assert components(values).variances == pytest.approx([1, 4, 0.25, 2.25], rel=0.3)
 
 
+def test_a_difference_of_means_over_tests_has_the_mean_square_of_the_runs() -> None:
+    """Seven runs, four tests, three seeds: 2 M / (4 · 3), M with 6 x 2 degrees of freedom."""
+    random = np.random.default_rng(2)
+    languages = ("ru", "hi", "vi", "es")
+    scores = random.normal(size=(7, 4, 3)) + random.normal(0, 3, size=(7, 1, 3))
+    cells = {
+        key(f"run{run}", target): measured(*scores[run, place])
+        for run in range(7)
+        for place, target in enumerate(languages)
+    }
+    weights = {
+        key(f"run{run}", target): sign / 4
+        for run, sign in ((0, 1), (1, -1))
+        for target in languages
+    }
+    (term,) = Pools(cells, languages).terms(weights) or []
+    means = scores.mean(axis=1)
+    rest = means - means.mean(axis=0) - means.mean(axis=1, keepdims=True) + means.mean()
+    assert term == pytest.approx((2 * (rest**2).sum() / 12 / 3, 12))
+
+
 def test_a_cell_with_one_seed_takes_the_variance_of_its_pool() -> None:
     cells = EXAMPLE | {key("replayed", "ru"): measured(40)}
     (term, *rest) = Pools(cells, LANGUAGES).terms({key("replayed", "ru"): 1.0}) or []
