@@ -149,8 +149,8 @@ class Claims(ConfigModel):
         return numbers
 
 
-def _renamed(key: Key, names: Mapping[Column, str]) -> Key:
-    return tuple({**dict(zip(KEY, key, strict=True)), **names}.values())
+def _renamed(key: Key, names: Mapping[Any, str]) -> Key:
+    return tuple(names.get(column, value) for column, value in zip(KEY, key, strict=True))
 
 
 class CellEffect(NamedTuple):
@@ -244,13 +244,7 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
         for name, parts in by_name.items():
             for part in parts:
                 check_name(f"means.{column}.{name}", part, values, f" as {column} of {paper}")
-    for number, parts in enumerate(read.differences):
-        for cells in (parts.of, parts.score, parts.reference):
-            for column, names in cells.items():
-                values = {key[KEY.index(column)] for key in reported}
-                values |= {"", *read.unreported.get(column, [])}
-                for name in _listed(names):
-                    check_name(f"differences.{number}", name, values, f" as {column} of {paper}")
+    _check_differences(read, paper, reported)
     artifacts = {key[1] for key in reported} | set(read.unreported.get("artifact", []))
     for name, claim in read.claims.items():
         at = f"claims.{name}"
@@ -264,6 +258,16 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
                             f"one side names the column {min(missing)!r}, another leaves it free",
                             "name it on all sides, or in `of`",
                         )
+
+
+def _check_differences(read: Claims, paper: str, reported: Collection[Key]) -> None:
+    for number, parts in enumerate(read.differences):
+        for cells in (parts.of, parts.score, parts.reference):
+            for column, names in cells.items():
+                values = {key[KEY.index(column)] for key in reported}
+                values |= {"", *read.unreported.get(column, [])}
+                for name in _listed(names):
+                    check_name(f"differences.{number}", name, values, f" as {column} of {paper}")
 
 
 def _check_term(

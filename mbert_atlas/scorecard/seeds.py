@@ -149,23 +149,20 @@ def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Component
         counts = np.array([kind[1] for kind in kinds])
         pairs += counts * (len(seeds) - 1)
         freedom += _freedom(counts, run.max() + 1, test.max() + 1) * (len(seeds) - 1)
-    of_cell, of_run, of_test, common = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0)
-    run = of_run - common if pairs[1] else 0.0
-    test = of_test - common if pairs[2] else 0.0
+    cell, same_run, same_test, g = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0)
+    a, b = (same_run - g if pairs[1] else 0.0), (same_test - g if pairs[2] else 0.0)
     # Only the results are truncated, so that the variance of a difference has no bias.
-    variances = np.maximum([common, run, test, of_cell - common - run - test], 0.0)
-    return Components(variances, freedom, _squares_of(pairs / pairs[0]))
+    variances = np.maximum([g, a, b, cell - g - a - b], 0.0)
+    return Components(variances, freedom, _squares_of(pairs / pairs[0], variances))
 
 
-def _squares_of(pairs: Floats) -> Floats:
+def _squares_of(pairs: Floats, variances: Floats) -> Floats:
     """Return expected mean squares, from the number of pairs of each kind per cell."""
     # A run has as many tests as a cell has cells of its run, and so on.
     tests, runs, cells = 1 + pairs[1], 1 + pairs[2], pairs.sum()
     squares = np.array([[cells, tests, runs, 1], [0, tests, 0, 1], [0, 0, runs, 1], [0, 0, 0, 1]])
-    for place, kind in enumerate((3, 1, 2)):
-        if not pairs[kind]:  # this variance is part of the others
-            squares[place] = np.eye(4)[place]
-    return squares
+    # A variance of 0 has no mean square: what is known of the others does not depend on it.
+    return np.where((variances > 0)[:, None], squares, np.eye(4))
 
 
 def _freedom(pairs: Floats, runs: int, tests: int) -> Floats:
