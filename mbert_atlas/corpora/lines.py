@@ -216,14 +216,6 @@ def numbered_columns(
                 yield number, split_columns(line, width, path, number)
 
 
-def manythings(path: Path, bad: BadRows) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, columns) of a Tatoeba pair of manythings.org, alone or in a zip.
-
-    The columns are English, the other language and, in newer files, an attribution.
-    """
-    return numbered_columns(path, r"(?!_about)[^/]+\.txt", least=2, most=3, bad=bad)
-
-
 def short_list(names: Sequence[str], most: int = 8) -> str:
     """Return the first few of some names, for an error."""
     listed = ", ".join(names[:most])

@@ -18,7 +18,7 @@ from mbert_atlas.config.corpora.base import (
 )
 from mbert_atlas.config.references import EncoderName
 
-PlainTextFormat = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
+PlainTextFormat = Literal["lines", "vline"]
 BitextFormat = Literal["wikimatrix", "moses", "manythings", "lines"]
 NliFormat = Literal["multinli", "xnli", "xtreme", "taxinli"]
 NerFormat = Literal["rahimi", "panx", "conll2003"]
