@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.dataset
 
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
@@ -25,10 +25,10 @@ from mbert_atlas.corpora.jobs import DerivingJob, ReadingJob
 from mbert_atlas.corpora.lines import open_zip_member
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import check_columns, write_parquet
+from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
-from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
+from mbert_atlas.schemas import LID_EXAMPLES
 from mbert_atlas.tokenizer import open_tokenizer, special_id
 
 SPLITS = ("train", "validation", "dev", "test")
@@ -103,8 +103,8 @@ def derive(job: DerivingJob) -> None:
     tokenizer; exact repetitions within a language, which the paper's code keeps, are left out.
     Each language is split separately. The table has the columns of ``schemas.LID_EXAMPLES``.
 
-    Raises DataError if a file cannot be used, or fewer than ``minimum_per_language`` paragraphs of
-    a language pass (below 10, a split may lack the language).
+    Raises DataError if the tokenizer cannot be used, or fewer than ``minimum_per_language``
+    paragraphs of a language pass (below 10, a split may lack the language).
     """
     options, seed, limit = job.options, job.options["seed"], job.options["limit"]
     tables: list[pa.Table] = []
@@ -116,8 +116,9 @@ def derive(job: DerivingJob) -> None:
     card = Card("Wikipedia language identification", " ".join(paragraphs))
     card.notes += [f"seed {seed}", "drops are counted among the paragraphs looked at"]
     for language, path in track(list(paragraphs.items()), "languages sampled"):
-        table, random = _open_paragraphs(path), generator(seed, "language identification", language)
-        order = random.permutation(table.metadata.num_rows)
+        table = pyarrow.dataset.dataset(path)
+        random = generator(seed, "language identification", language)
+        order = random.permutation(table.count_rows())
         chosen, seen = _passing(table, order, limit or len(order), has_unknown)
         if len(chosen) < options["minimum_per_language"]:
             problem = f"{len(chosen)} of {len(order)} paragraphs pass"
@@ -162,7 +163,7 @@ def _with_splits(
 
 
 def _passing(
-    paragraphs: pq.ParquetFile,
+    paragraphs: pyarrow.dataset.Dataset,
     order: np.ndarray,
     wanted: int,
     has_unknown: Callable[[list[str]], Iterable[bool]],
@@ -171,10 +172,10 @@ def _passing(
     chosen: list[tuple[str, str]] = []
     seen: set[str] = set()
     met = Counter[str]()
-    while len(chosen) < wanted and met.total() < len(order):
-        # A little more than is missing; at least twice as much as before, for few passes.
-        look_at = max((wanted - len(chosen)) * 5 // 4 + 64, met.total())
-        ids, texts = _rows(paragraphs, order[met.total() :][:look_at])
+    step = wanted * 5 // 4 + 64  # a little more than is needed, for few passes over the file
+    for start in range(0, len(order), step):
+        rows = paragraphs.take(order[start : start + step], columns=["id", "text"])
+        ids, texts = (column.to_pylist() for column in rows.columns)
         for paragraph, text, is_unknown in zip(ids, texts, has_unknown(texts), strict=True):
             if text in seen:
                 met["exact duplicate"] += 1
@@ -185,35 +186,8 @@ def _passing(
                 chosen.append((paragraph, text))
             seen.add(text)
             if len(chosen) == wanted:
-                break
+                return chosen, met
     return chosen, met
-
-
-def _open_paragraphs(path: Path) -> pq.ParquetFile:
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        problem = f"not a readable Parquet file ({error})"
-        raise DataError(path, "", problem, "delete it, so that it is made again") from error
-    check_columns(file.schema_arrow, PARAGRAPHS, path)
-    return file
-
-
-def _rows(file: pq.ParquetFile, wanted: np.ndarray) -> tuple[list[str], list[str]]:
-    """Return ids and texts of these rows in their order, with one row group in memory at a time."""
-    ids, texts, start = list[str](), list[str](), 0
-    ordered = np.sort(wanted)
-    for group in range(file.num_row_groups):
-        end = start + file.metadata.row_group(group).num_rows
-        first, last = np.searchsorted(ordered, [start, end])
-        if first < last:
-            rows = file.read_row_group(group, columns=["id", "text"])
-            rows = rows.take(pa.array(ordered[first:last] - start))
-            ids += rows["id"].to_pylist()
-            texts += rows["text"].to_pylist()
-        start = end
-    places = np.argsort(np.argsort(wanted)).tolist()
-    return [ids[place] for place in places], [texts[place] for place in places]
 
 
 def _split_sizes(items: int, fractions: Sequence[float]) -> list[int]:

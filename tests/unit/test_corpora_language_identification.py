@@ -16,7 +16,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from mbert_atlas.corpora import language_identification
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json, read_parquet, write_parquet
+from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
 
 HEADER = "row,tokens,language\r\n"
@@ -202,12 +202,6 @@ def test_bad_inputs_of_the_sample(
     Tokenizer(WordPiece({"a": 0}, unk_token="?")).save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(DataError, match=r"has neither \[UNK\] nor <unk>"):
         sample(tmp_path, files)
-    (tmp_path / "junk").write_text("junk")
-    with pytest.raises(DataError, match="not a readable Parquet file"):
-        sample(tokenizer_dir, {"xx": tmp_path / "junk"})
-    write_parquet(pa.table({"text": ["a"]}), tmp_path / "other.parquet")
-    with pytest.raises(DataError, match=r"columns: \['text'\] instead"):
-        sample(tokenizer_dir, {"xx": tmp_path / "other.parquet"})
 
 
 @pytest.mark.parametrize(
