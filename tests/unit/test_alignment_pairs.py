@@ -37,7 +37,7 @@ def write(files, rows):
         "score": pa.nulls(len(rows), pa.float32()),
     }
     write_parquet(pa.table(columns, schema=BITEXT), files["bitext"])
-    lines = (" ".join(f"{i}-{j}" for i, j in row[2]) for row in rows)
+    lines = (" ".join(f"{i}-{j}" for i, j in sorted(row[2])) for row in rows)
     files["pharaoh"].write_text("".join(f"{line}\n" for line in lines))
 
 
@@ -122,16 +122,6 @@ def test_too_few_pairs(files):
     write(files, [(["a"], ["x"], [(0, 0)])] * 3)
     with pytest.raises(DataError, match="only 3 sentences have an aligned word pair, 3 are held"):
         word_pairs(**files, held_out=3, seed=0, language="xx")
-
-
-def test_files_that_disagree(files):
-    write(files, [(["a"], ["x"], [(0, 0)])] * 3)
-    files["pharaoh"].write_text("0-0\n0-0\n")
-    with pytest.raises(DataError, match="line 3: 2 lines where the bitext has 3 sentences"):
-        word_pairs(**files, held_out=0, seed=0, language="xx")
-    files["pharaoh"].write_text("0-0\n0-1\n0-0\n")
-    with pytest.raises(DataError, match="line 2: a link beyond the 1 and 1 words"):
-        word_pairs(**files, held_out=0, seed=0, language="xx")
 
 
 @pytest.fixture
