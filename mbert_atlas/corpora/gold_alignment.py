@@ -66,9 +66,7 @@ def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
             with bad:
                 if not (0 <= link.words[0] < n and 0 <= link.words[1] < m):
                     problem = f"link {link.text} lies outside its sentence of {n} and {m} words"
-                    fix = (
-                        "check that the files belong together, and whether links count from 0 or 1"
-                    )
+                    fix = "check that the files belong together, and where links count from"
                     raise DataError(paths[-1], f"line {link.line}", problem, fix)
                 inside += 1
                 sentence.possible.add(link.words)
