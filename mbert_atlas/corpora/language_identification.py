@@ -1,16 +1,7 @@
-"""Language identification: paragraphs with their language, sampled or as released.
+"""Language identification: paragraphs with their language, sampled."""
 
-Tanti et al. (2021) released their set as an archive whose layout is not documented. Their code
-writes a processed set as one CSV per split, with the columns ``row``, ``tokens`` (wordpieces
-between blanks) and ``language``; such files are read from the zip, wherever in it they lie. As
-committed that code drops the ``##`` of wordpieces, without which the text is lost; files in which
-no token has it raise an error.
-"""
-
-import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import repeat
 from pathlib import Path
@@ -19,10 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
 
-from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
-from mbert_atlas.corpora.jobs import DerivingJob, ReadingJob
-from mbert_atlas.corpora.lines import open_zip_member
+from mbert_atlas.corpora.jobs import DerivingJob
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
@@ -32,68 +21,6 @@ from mbert_atlas.schemas import LID_EXAMPLES
 from mbert_atlas.tokenizer import open_tokenizer, special_id
 
 SPLITS = ("train", "validation", "dev", "test")
-_COLUMNS = ("tokens", "language")
-_NAMES = {"validation": "val"}
-
-
-def read(job: ReadingJob) -> None:
-    """Read the released set in its own splits, with the columns of ``schemas.LID_EXAMPLES``.
-
-    Wordpieces are joined again, so that any tokenizer can take the text; where words were split at
-    punctuation there stay blanks, which mBERT's tokenizer splits alike.
-
-    Raises DataError if a split is missing, a file lacks a column or is damaged, no wordpiece is
-    marked as continuing a word, or a language has no example.
-    """
-    origins = job.origins(*job.upstreams)
-    languages = [upstream.language.code for upstream in job.upstreams]
-    (archive,) = {path for upstream in job.upstreams for path in upstream.paths}
-    name = "Wikipedia language identification, as released"
-    card = Card(name, " ".join(sorted(languages)), bad=BadRows("examples"))
-    note = "the archive's layout is taken from the authors' code, not from a description"
-    card.notes.append(note)
-    rows: list[tuple[str, str, str, str]] = []
-    is_marked = False
-    for split in SPLITS:
-        for number, tokens, language in _examples(archive, split, card.bad):
-            is_marked |= " ##" in tokens
-            if language in languages:
-                card.counts[f"{language}: {split}"] += 1
-                rows.append((f"{split}-{number}", language, split, tokens.replace(" ##", "")))
-    card.bad.require_few(len(rows))
-    if not is_marked:
-        problem = "no token begins with ##, so that words cannot be joined again"
-        fix = "sample Wikipedia instead: give `paragraphs` and `encoder`, no `files`"
-        raise DataError(archive, "column tokens", problem, fix)
-    for language in languages:
-        if not any(card.counts[f"{language}: {split}"] for split in SPLITS):
-            fix = "drop it from the dataset's languages"
-            raise DataError(archive, f"language {language}", "there are no examples", fix)
-    write_parquet(table_of(rows, LID_EXAMPLES), job.output)
-    card.write(job.card, [archive], origins)
-
-
-def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, str, str]]:
-    """Yield line number, tokens and language of a split."""
-    member = rf"dataset_{_NAMES.get(split, split)}\.csv"
-    with open_zip_member(archive, member) as (name, content):
-        name = name.removeprefix(f"{archive}:")
-        reader = csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline=""))
-        fix = "take the archive of the authors' repository"
-        try:
-            missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
-            if missing:
-                problem = f"there is no column {missing[0]!r} (found {reader.fieldnames})"
-                raise DataError(archive, f"{name}, line 1", problem, fix)
-            for row in reader:
-                if row["tokens"] is not None and row["language"] is not None:
-                    yield reader.line_num, row["tokens"], row["language"]
-                else:
-                    place = f"{name}, line {reader.line_num}"
-                    bad.drop(DataError(archive, place, "the line is cut short", fix))
-        except (csv.Error, UnicodeDecodeError) as error:
-            place = f"{name}, after line {reader.line_num}"
-            raise DataError(archive, place, f"it cannot be read ({error})", fix) from error
 
 
 def derive(job: DerivingJob) -> None:
