@@ -189,10 +189,8 @@ def derive_subwords(job: DerivingJob) -> None:
     assert job.tokenizer is not None
     table = read_parquet(job.tables[0], BITEXT)
     tokenizer = load_word_tokenizer(job.tokenizer)
-    numbers = tokenizer.get_vocab(with_added_tokens=True)
-    names = np.empty(1 + max(numbers.values()), dtype=object)
-    names[list(numbers.values())] = list(numbers)
-    vocabulary = pa.array(names, pa.string())
+    numbers = range(tokenizer.get_vocab_size())
+    vocabulary = pa.array([tokenizer.id_to_token(number) for number in numbers], pa.string())
     columns: dict[str, Any] = {name: table[name] for name in ("id", "score")}
     for side in _SIDES:
         ids, words, _ = tokenise_words(tokenizer, table[f"{side}_tokens"], side)
