@@ -52,7 +52,9 @@ def derive(job: DerivingJob) -> None:
             problem += f", {options['minimum_per_language']} needed"
             fix = "take a larger dump, leave the language out, or lower minimum_per_language"
             raise DataError(path, f"language {language}", problem, fix)
-        tables.append(_with_splits(chosen, language, options["fractions"]))
+        splits = np.repeat(SPLITS, _split_sizes(len(chosen), options["fractions"])).tolist()
+        rows = [(i, language, split, s) for (i, s), split in zip(chosen, splits, strict=True)]
+        tables.append(table_of(rows, LID_EXAMPLES))
         counts = {
             "paragraphs": len(order),
             "paragraphs looked at": seen.total(),
@@ -79,14 +81,6 @@ def _unknown_to(tokenizer_dir: Path | str | None) -> Callable[[list[str]], Itera
         return (unknown in encoding.ids for encoding in encodings)
 
     return has_unknown
-
-
-def _with_splits(
-    chosen: Sequence[tuple[str, str]], language: str, fractions: Sequence[float]
-) -> pa.Table:
-    splits = np.repeat(SPLITS, _split_sizes(len(chosen), fractions)).tolist()
-    rows = zip(chosen, splits, strict=True)
-    return table_of(((i, language, split, text) for (i, text), split in rows), LID_EXAMPLES)
 
 
 def _passing(
