@@ -33,22 +33,21 @@ _BATCH = 2048
 def word_pairs(
     bitext: Path | str,
     pharaoh: Path | str,
-    output: Path | str,
-    heldout: Path | str,
     card: Path | str,
     *,
     held_out: int,
     seed: int,
     language: str,
     maximum_words: int = 64,
-) -> None:
+) -> tuple[pa.Table, pa.Table]:
     """Select word pairs as the loader of Efimov et al. (2022, from Cao et al. 2020) does.
 
     Sentences with more than ``maximum_words`` on a side, links of words that have several, and
     links of words with the same spelling are dropped. ``bitext`` has the schema ``BITEXT``, its
-    links in ``pharaoh`` are line-parallel. ``output`` (``WORD_PAIRS``, also sentences without a
-    pair) is for adjustment, which never sees the ``held_out`` sentences with pairs that ``heldout``
-    gets by ``seed``. The dataset card (JSON), for the target ``language``, describes both.
+    links in ``pharaoh`` are line-parallel. Returns two tables of ``WORD_PAIRS``. The first, also
+    with sentences without a pair, is for adjustment, which never sees the second: ``held_out``
+    sentences with pairs, by ``seed``. The dataset card (JSON), for the target ``language``,
+    describes both.
 
     Raises DataError if at most ``held_out`` sentences have a pair.
     """
@@ -61,8 +60,6 @@ def word_pairs(
         raise _too_few(pharaoh, len(with_pairs), held_out)
     apart = np.sort(generator(seed, "held out").choice(with_pairs, held_out, replace=False))
     rows = np.setdiff1d(np.flatnonzero(usable), apart)
-    for path, part in ((output, rows), (heldout, apart)):
-        write_parquet(_select(table, kept, part), path)
     counts = {
         "sentences read": len(table),
         "links read": len(links),
@@ -73,6 +70,7 @@ def word_pairs(
         "held-out pairs": int(pairs[apart].sum()),
     }
     Card("word pairs", language, Counter(counts), Counter(dropped)).write(card, [bitext, pharaoh])
+    return _select(table, kept, rows), _select(table, kept, apart)
 
 
 def _selected(
@@ -122,14 +120,14 @@ def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
 
 
 def encode_word_pairs(
-    table: Path | str,
+    rows: pa.Table,
     tokenizer_dir: Path | str,
     output: Path | str,
     *,
     maximum_length: int = 512,
     units: Literal["words", "subwords"] = "words",
 ) -> None:
-    """Tokenise a table of ``WORD_PAIRS`` and write a token store, row by row parallel to it.
+    """Tokenise rows of ``WORD_PAIRS`` and write a token store, row by row parallel to them.
 
     ``units`` are words to tokenise, or subwords of this tokenizer (see :func:`derive_subwords`),
     which are looked up, as ``##ing`` would be split at its signs. Ragged int32 arrays of the store,
@@ -141,7 +139,6 @@ def encode_word_pairs(
     Raises DataError if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
-    rows = read_parquet(table, WORD_PAIRS)
     if units == "subwords":
         tokenizer = _lookup(tokenizer, rows)
     arrays: dict[str, Ragged] = {}
@@ -154,7 +151,7 @@ def encode_word_pairs(
         arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
         gone, cut = gone | vanished[word], cut | (end.values == 0)[word]
     if cut.all():
-        raise _too_few(table, 0, 0)
+        raise _too_few(output, 0, 0)
     for side, (index, count) in zip(_SIDES, indices, strict=True):
         kept = index.to_numpy().astype(np.int32)[~cut]
         arrays[f"{side}_pairs"] = Ragged(kept, offsets_of(~cut)[offsets_of(count)])
