@@ -140,7 +140,7 @@ def test_bad_sentences_are_named(tmp_path, tokenizer_dir):
 
     raises("unknown label 'dobj'.*nsubj", deprels=("det", "root", "dobj"))
     raises("3 words but 2 heads", heads=(2, 0))
-    raises("3 words but 2 tags", deprels=("det", "root"))
+    raises("3 words but 2 relations", deprels=("det", "root"))
     assert len(set(RELATIONS)) == 37
 
 
