@@ -10,14 +10,10 @@ def align(snakemake: Snakemake) -> None:
     from mbert_atlas.corpora.gold_alignment import read_gold
     from mbert_atlas.files import write_json
 
-    gold = [
-        sentence
-        for source in snakemake.params.gold
-        for sentence in read_gold(
-            [Path(path) for path in [source["path"], *source["partners"]]],
-            source["format"],
-        )
-    ]
+    gold = []
+    for source in snakemake.params.gold:
+        paths = [Path(path) for path in (source["path"], *source["partners"])]
+        gold.extend(read_gold(paths, source["format"]))
     scores = align(
         snakemake.input.bitext,
         snakemake.output.pharaoh,
