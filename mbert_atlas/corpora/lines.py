@@ -184,10 +184,9 @@ def _name(path: Path, member: str) -> str:
 
 
 def split_columns(line: str, width: int, path: Path | str, number: int) -> list[str]:
-    """Split a tab-separated line (no quoting) that must have ``width`` columns.
+    """Split a tab-separated line (no quoting).
 
-    Raises DataError if the number of columns differs, or it is not UTF-8, see
-    :func:`decoded_lines`.
+    Raises DataError if it has not ``width`` columns, or is not UTF-8.
     """
     require_text(line, path, number)
     columns = line.split("\t")
