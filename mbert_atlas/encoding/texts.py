@@ -46,10 +46,10 @@ def encode_parallel(
     """Write the sentences of parallel sets of premises and hypotheses as a token store.
 
     A sentence that comes several times in the first language is taken once, and cut at
-    ``max_length``, special tokens included. The store has ``input_ids``
-    (ragged int32, special tokens at both ends), all sentences of the first language, then those of
-    the second, in the same order; and ``part`` (int32), the number of the sentence's table. Raises
-    a DataError if a language lacks a pair that the first one has.
+    ``max_length``, special tokens included. The store has ``input_ids`` (ragged int32), all
+    sentences of the first language, then those of the second, in the same order; and ``part``
+    (int32), the number of the sentence's table. Raises a DataError if a language lacks a pair that
+    the first one has.
     """
     texts: dict[str, list[str]] = {code: [] for code in languages}
     parts: list[int] = []
