@@ -145,17 +145,11 @@ def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
     except (pa.ArrowInvalid, OSError) as error:
         problem = f"not a readable Parquet file ({error})"
         raise DataError(path, "", problem, "make it again") from error
-    if schema is not None:
-        check_columns(table.schema, schema, path)
-    return table
-
-
-def check_columns(found: pa.Schema, expected: pa.Schema, path: Path | str) -> None:
-    """Raise a DataError if the columns of a file differ from the expected ones."""
-    if not found.equals(expected, check_metadata=False):
-        problem = f"{found.names} instead of {expected.names} with the documented types"
+    if schema is not None and not table.schema.equals(schema, check_metadata=False):
+        problem = f"{table.schema.names} instead of {schema.names} with the documented types"
         fix = "delete the file so that the workflow makes it again"
         raise DataError(path, "columns", problem, fix)
+    return table
 
 
 def read_text(path: Path) -> str:

@@ -88,7 +88,6 @@ tydiqa/tydiqa-goldp-v1.1-dev.json wals/v2014/cldf/values.csv
 language-genera/bert_languages_complete.tsv wikipedia/ruwiki-20210420-pages-articles.xml.bz2
 wikimedia-wikipedia/20231101.sw/train-00000-of-00001.parquet cc100/ur_rom.txt.xz
 embert/EMBERT_hin_step_500k.tgz tatoeba-laser/tatoeba.yor-eng.yor
-wikipedia-language-identification/wiki_lang_id_v1.0.zip
 """
 MANUAL = """
 yandex/1mcorpus.zip lexnorm/lexnorm-test.conllu squad-sov/train-v1.1.json conll2003/conll2003.zip

@@ -18,7 +18,6 @@ from mbert_atlas.batching import micro_batches
 from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import WORD_PAIRS
 from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
@@ -376,9 +375,8 @@ def test_stores_of_the_alignment_room(tmp_path: Path) -> None:
         },
         schema=WORD_PAIRS,
     )
-    write_parquet(table, tmp_path / "pairs.parquet")
     encoder = toy_encoder(tmp_path / "encoder")
-    encode_word_pairs(tmp_path / "pairs.parquet", encoder, tmp_path / "store")
+    encode_word_pairs(table, encoder, tmp_path / "store")
     optimisation = Adjustment().optimisation.model_copy(update={"batch_size": 1})
     assert adjusted(tmp_path, corrected_adjustment(optimisation=optimisation)) == {
         "sentences_in_store": 3,
