@@ -70,6 +70,9 @@ wildcard_constraints:
     scope="|highlights/|available/",
 
 
+include: "workflow/rules/job.smk"
+
+
 for paper in plan.own_rules():
 
     include: f"workflow/rules/{paper}.smk"

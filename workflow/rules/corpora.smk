@@ -9,7 +9,7 @@ localrules:
     derive_dataset_by_language,
 
 
-rule read_corpus:
+use rule job as read_corpus with:
     """All languages of a corpus that has one table."""
     input:
         lambda wildcards: plan.sources(wildcards.dataset),
@@ -22,16 +22,12 @@ rule read_corpus:
         "<results>/benchmarks/read_corpus/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=False)),
-    conda:
-        "../../envs/mbert-atlas.yaml"
     params:
         dataset=lambda wildcards: plan.described(wildcards.dataset),
         read=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
         job=lambda wildcards: plan.job(
             "corpora:read_corpus", plan.config.datasets[wildcards.dataset].function
         ),
-    script:
-        "../scripts/job.py"
 
 
 # The same as a submitted job, for corpora that take minutes.
@@ -77,7 +73,7 @@ use rule read_corpus_by_language as read_corpus_by_language_large with:
         **plan.growing(lambda wildcards: plan.corpus_request(wildcards.dataset)),
 
 
-rule derive_dataset:
+use rule job as derive_dataset with:
     """A dataset that is derived from another one: mixed languages, or a sample."""
     input:
         tables=lambda wildcards: plan.parents(wildcards.dataset),
@@ -91,16 +87,12 @@ rule derive_dataset:
         "<results>/benchmarks/derive_dataset/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=False)),
-    conda:
-        "../../envs/mbert-atlas.yaml"
     params:
         dataset=lambda wildcards: plan.config.datasets[wildcards.dataset].model_dump(mode="json"),
         derive=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
         job=lambda wildcards: plan.job(
             "corpora:derive_dataset", plan.config.datasets[wildcards.dataset].function
         ),
-    script:
-        "../scripts/job.py"
 
 
 use rule derive_dataset as derive_dataset_large with:

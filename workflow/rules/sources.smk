@@ -38,7 +38,7 @@ if plan.config.miniature:
 # another mirror, or offline, nothing is fetched again.
 
 
-rule fetch_file:
+use rule job as fetch_file with:
     """Take one upstream file from the mirror or download it, and check its sha256."""
     output:
         "<downloads>/{path}",
@@ -47,28 +47,20 @@ rule fetch_file:
     wildcard_constraints:
         path=r"(?!hf/).+",
     retries: 5
-    conda:
-        "../../envs/mbert-atlas.yaml"
     params:
         job={"function": "sources:fetch_file", "code": ""},
-    script:
-        "../scripts/job.py"
 
 
-rule fetch_encoder:
+use rule job as fetch_encoder with:
     """Take a hub snapshot at its pinned revision: safetensors, config and tokenizer only."""
     output:
         directory("<downloads>/hf/{snapshot}"),
     log:
         "<results>/logs/fetch/hf/{snapshot}.log",
     retries: 5
-    conda:
-        "../../envs/mbert-atlas.yaml"
     params:
         hub=lambda wildcards: plan.hubs()[f"hf/{wildcards.snapshot}"],
         job={"function": "sources:fetch_encoder", "code": ""},
-    script:
-        "../scripts/job.py"
 
 
 rule fetch:
