@@ -36,7 +36,7 @@ def add_plugins(folder):
 
 def test_the_snippets_are_there():
     assert len(FILES) == 7
-    assert len(LINES) == 5
+    assert len(LINES) == 4
 
 
 def test_adding_them_reruns_nothing(results):

@@ -1,5 +1,5 @@
 # Needs: upstream files. Makes: tidy Parquet (columns in mbert_atlas/schemas.py), each with a dataset card.
-# What is read, by which function, and which rule does it, is listed in mbert_atlas/config/datasets.py.
+# What is read, by which function, and which rule does it, is said in mbert_atlas/config/corpora/kinds.py.
 
 
 localrules:
