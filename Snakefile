@@ -73,9 +73,10 @@ wildcard_constraints:
 include: "workflow/rules/job.smk"
 
 
-for paper in plan.own_rules():
+for paper in plan.papers:
+    if (HOME / f"workflow/rules/{paper}.smk").is_file():
 
-    include: f"workflow/rules/{paper}.smk"
+        include: f"workflow/rules/{paper}.smk"
 
 
 include: "workflow/rules/sources.smk"

@@ -63,10 +63,6 @@ class Files:
         ]
         return list(dict.fromkeys(paths))
 
-    def worlds(self) -> list[str]:
-        """Return the rules that write upstream files of the miniature."""
-        return sorted({self.world(name) for name in self.upstream_files})
-
     def written_by(self, world: str) -> list[str]:
         """Return the upstream files that one of these rules writes."""
         return [self.upstream(name) for name in self.upstream_files if self.world(name) == world]

@@ -32,7 +32,7 @@ use rule job as scorecard with:
         reported=plan.reported(*plan.papers),
         titles={paper: plan.papers[paper].title for paper in plan.papers},
         contrasts=plan.contrasts(*plan.papers),
-        not_reproducible=plan.not_reproducible(),
+        not_reproducible=plan.with_content("resources/not_reproducible.csv"),
         job=plan.job("report:scorecard"),
 
 
@@ -40,14 +40,15 @@ use rule job as judge_claims with:
     """Whether the claims in the papers' texts hold here, by the rule in docs/verdicts.md."""
     input:
         measurements=lambda wildcards: plan.measured(wildcards.scope),
-        resamples=lambda wildcards: plan.resampled(wildcards.scope),
+        resamples=lambda wildcards: plan.measured(wildcards.scope, kind="resamples"),
     output:
         "<results>/{scope}claims.csv",
     log:
         "<results>/logs/{scope}claims.log",
     params:
         claims=lambda wildcards: {
-            paper: plan.claims_file(paper) for paper in plan.papers_shown(wildcards.scope)
+            paper: plan.with_content(f"mbert_atlas/papers/{paper}/claims.yaml")
+            for paper in plan.papers_shown(wildcards.scope)
         },
         reported=plan.reported(*plan.papers),
         languages=sorted(plan.language_names()),
@@ -89,7 +90,7 @@ use rule job as write_replication with:
         setting=plan.setting(),
         title=lambda wildcards: plan.papers[wildcards.paper].title,
         contrasts=lambda wildcards: plan.contrasts(wildcards.paper),
-        not_reproducible=plan.not_reproducible(),
+        not_reproducible=plan.with_content("resources/not_reproducible.csv"),
         artifacts=lambda wildcards: [
             artifact.name for _, artifact in plan.shown(wildcards.scope, wildcards.paper)
         ],

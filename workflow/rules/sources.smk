@@ -8,7 +8,7 @@ localrules:
 
 
 if plan.config.miniature:
-    for world in plan.worlds():
+    for world in sorted({plan.world(name) for name in plan.upstream_files}):
 
         rule:
             name:
