@@ -92,10 +92,6 @@ include: "workflow/rules/artifacts.smk"
 include: "workflow/rules/report.smk"
 
 
-localrules:
-    predict,
-
-
 rule all:
     default_target: True
     input:
@@ -114,6 +110,7 @@ rule predict:
     """Print and write hours, disk and wall time of the jobs of `all` that are still to be done."""
     log:
         "<results>/logs/predict.log",
+    localrule: True
     conda:
         "envs/mbert-atlas.yaml"
     params:

@@ -1,10 +1,6 @@
 # Needs: features. Makes: language identification, clusters, t-SNE, similarity between languages. CPU only.
 
 
-localrules:
-    draw_points,
-
-
 use rule job as identify_languages with:
     """Language identification by a linear layer, trained on features of a model that stays fixed."""
     input:
@@ -38,6 +34,7 @@ use rule job as draw_points with:
     log:
         "<results>/logs/draw_points/{features}/{model}.log",
     priority: 2
+    localrule: True
     resources:
         features=1,
     params:

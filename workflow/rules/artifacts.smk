@@ -2,12 +2,6 @@
 # mbert_atlas/papers/<paper>/artifacts.py, and a target per paper and artifact. CPU only.
 
 
-localrules:
-    measure,
-    render_figure,
-    render_table,
-
-
 use rule job as measure with:
     """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n; and resamples."""
     input:
@@ -19,6 +13,7 @@ use rule job as measure with:
         "<results>/logs/measure/{measurement}.log",
     wildcard_constraints:
         measurement=plan.any_of(plan.large_measurements(False)),
+    localrule: True
     params:
         measure=lambda wildcards: plan.measurements[wildcards.measurement].measure,
         cells=lambda wildcards: plan.values("measurements", wildcards.measurement),
@@ -55,6 +50,7 @@ use rule job as render_figure with:
         "<results>/logs/render_figure/{figure}.log",
     wildcard_constraints:
         figure=plan.any_of(plan.figures),
+    localrule: True
     params:
         draw=lambda wildcards: plan.figures[wildcards.figure].draw,
         cells=lambda wildcards: plan.values("figures", wildcards.figure),
@@ -84,6 +80,7 @@ use rule job as render_table with:
         "<results>/logs/render_table/{table}.log",
     wildcard_constraints:
         table=plan.any_of(plan.tables),
+    localrule: True
     params:
         paper=lambda wildcards: plan.artifact_of[wildcards.table][0],
         artifact=lambda wildcards: plan.tables[wildcards.table].name,

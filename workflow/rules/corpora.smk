@@ -2,13 +2,6 @@
 # What is read, by which function, and which rule does it, is said in mbert_atlas/config/corpora/kinds.py.
 
 
-localrules:
-    read_corpus,
-    read_corpus_by_language,
-    derive_dataset,
-    derive_dataset_by_language,
-
-
 use rule job as read_corpus with:
     """All languages of a corpus that has one table."""
     input:
@@ -22,6 +15,7 @@ use rule job as read_corpus with:
         "<results>/benchmarks/read_corpus/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=False)),
+    localrule: True
     params:
         dataset=lambda wildcards: plan.described(wildcards.dataset),
         read=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
@@ -57,6 +51,7 @@ use rule read_corpus as read_corpus_by_language with:
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=False)),
     priority: 1
+    localrule: True
     params:
         dataset=lambda wildcards: plan.described(wildcards.dataset, [wildcards.language]),
 
@@ -87,6 +82,7 @@ use rule job as derive_dataset with:
         "<results>/benchmarks/derive_dataset/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=False)),
+    localrule: True
     params:
         dataset=lambda wildcards: plan.config.datasets[wildcards.dataset].model_dump(mode="json"),
         derive=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
@@ -119,3 +115,4 @@ use rule derive_dataset as derive_dataset_by_language with:
         "<results>/benchmarks/derive_dataset_by_language/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=True)),
+    localrule: True

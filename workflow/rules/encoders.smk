@@ -2,10 +2,6 @@
 # Priority: every other job waits for encoders, so what they need goes first.
 
 
-localrules:
-    take_shipped_encoder,
-
-
 use rule job as train_tokenizer with:
     """A cased vocabulary over all languages: WordPiece, or for XLM-R SentencePiece's unigram."""
     input:
@@ -133,6 +129,7 @@ use rule job as take_shipped_encoder with:
     wildcard_constraints:
         encoder=plan.any_of(plan.shipped),
     priority: 1
+    localrule: True
     params:
         folder=lambda wildcards: str(
             plan.home / plan.config.encoders[wildcards.encoder].scratch.shipped
@@ -143,15 +140,13 @@ use rule job as take_shipped_encoder with:
 
 if not plan.config.use_shipped:
 
-    localrules:
-        ship_encoders,
-
     rule ship_encoders:
         """Put what has been trained into the repository; `make encoder` requests it."""
         input:
             [f"<results>/encoders/{name}/model" for name in plan.to_ship()],
         log:
             "<results>/logs/ship_encoders.log",
+        localrule: True
         conda:
             "../../envs/mbert-atlas.yaml"
         params:

@@ -2,10 +2,6 @@
 # Makes: token translations, with samples of them in words, and classifications of shifted texts.
 
 
-localrules:
-    sample_translations,
-
-
 use rule job as encode_parallel with:
     """Parallel sentences of XNLI as token ids."""
     input:
@@ -68,6 +64,7 @@ use rule job as sample_translations with:
         "<results>/samples/liu2020/table1.json",
     log:
         "<results>/logs/sample_translations.log",
+    localrule: True
     params:
         shown=plan.config.liu2020.translation.shown_sentences,
         layer=plan.config.liu2020.translation.rate_layer,

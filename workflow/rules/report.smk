@@ -2,15 +2,6 @@
 # collected report is `snakemake --report results/<run>/report.html`.
 
 
-localrules:
-    scorecard,
-    judge_claims,
-    cost,
-    write_replication,
-    write_index,
-    write_alignment_scores,
-
-
 use rule job as scorecard with:
     """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
     input:
@@ -26,6 +17,7 @@ use rule job as scorecard with:
         ),
     log:
         "<results>/logs/{scope}scorecard.log",
+    localrule: True
     params:
         setting=plan.setting(),
         figures=lambda wildcards: plan.drawn(wildcards.scope),
@@ -45,6 +37,7 @@ use rule job as judge_claims with:
         "<results>/{scope}claims.csv",
     log:
         "<results>/logs/{scope}claims.log",
+    localrule: True
     params:
         claims=lambda wildcards: {
             paper: plan.with_content(f"mbert_atlas/papers/{paper}/claims.yaml")
@@ -65,6 +58,7 @@ use rule job as cost with:
         "<results>/{scope}cost.csv",
     log:
         "<results>/logs/{scope}cost.log",
+    localrule: True
     params:
         benchmarks=f"{plan.results}/benchmarks",
         logs=f"{plan.results}/logs",
@@ -86,6 +80,7 @@ use rule job as write_replication with:
         "<results>/logs/{scope}papers/{paper}.log",
     wildcard_constraints:
         paper=plan.any_of(plan.papers),
+    localrule: True
     params:
         setting=plan.setting(),
         title=lambda wildcards: plan.papers[wildcards.paper].title,
@@ -121,6 +116,7 @@ use rule job as write_index with:
         "<results>/{scope}index.html",
     log:
         "<results>/logs/{scope}index.log",
+    localrule: True
     params:
         setting=plan.setting(),
         titles=lambda wildcards: {
@@ -146,6 +142,7 @@ use rule job as write_alignment_scores with:
         ),
     log:
         "<results>/logs/write_alignment_scores.log",
+    localrule: True
     params:
         pairs=[list(pair) for pair in plan.aligned()],
         names=plan.language_names(),

@@ -1,12 +1,6 @@
 # Needs: the network, a mirror folder, or nothing (synthetic data). Makes: the upstream files as they are.
 
 
-localrules:
-    fetch_file,
-    fetch_encoder,
-    fetch,
-
-
 if plan.config.miniature:
     for world in sorted({plan.world(name) for name in plan.upstream_files}):
 
@@ -47,6 +41,7 @@ use rule job as fetch_file with:
     wildcard_constraints:
         path=r"(?!hf/).+",
     retries: 5
+    localrule: True
     params:
         job={"function": "sources:fetch_file", "code": ""},
 
@@ -58,6 +53,7 @@ use rule job as fetch_encoder with:
     log:
         "<results>/logs/fetch/hf/{snapshot}.log",
     retries: 5
+    localrule: True
     params:
         hub=lambda wildcards: plan.hubs()[f"hf/{wildcards.snapshot}"],
         job={"function": "sources:fetch_encoder", "code": ""},
@@ -68,6 +64,7 @@ rule fetch:
     log:
         "<results>/logs/fetch.log",
     retries: 2
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
