@@ -26,10 +26,6 @@ use rule job as read_corpus with:
 
 # The same as a submitted job, for corpora that take minutes.
 use rule read_corpus as read_corpus_large with:
-    log:
-        "<results>/logs/read_corpus_large/{dataset}.log",
-    benchmark:
-        "<results>/benchmarks/read_corpus_large/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
@@ -57,10 +53,6 @@ use rule read_corpus as read_corpus_by_language with:
 
 
 use rule read_corpus_by_language as read_corpus_by_language_large with:
-    log:
-        "<results>/logs/read_corpus_by_language_large/{dataset}/{language}.log",
-    benchmark:
-        "<results>/benchmarks/read_corpus_by_language_large/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
@@ -92,10 +84,6 @@ use rule job as derive_dataset with:
 
 
 use rule derive_dataset as derive_dataset_large with:
-    log:
-        "<results>/logs/derive_dataset_large/{dataset}.log",
-    benchmark:
-        "<results>/benchmarks/derive_dataset_large/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
