@@ -187,9 +187,7 @@ def fetch_snapshot(
     download resumes at the next call. Of the repository only the files that match
     ``SNAPSHOT_PATTERNS`` are taken: no code and no pickled weights.
 
-    Raises DataError if the revision is no full commit hash, the snapshot is incomplete, a checksum
-    of the mirror is wrong, the hub returns an error, or it would need the network although offline;
-    TransientError if the disk is full.
+    Raises as :func:`fetch`, and a DataError if the snapshot is incomplete.
     """
     path, destination = snapshot_path(repository, revision), Path(destination)
     if (copies := sources.copies) and (held := copies.files_under(path)):

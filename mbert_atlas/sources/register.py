@@ -118,16 +118,7 @@ def checked_path(path: str) -> str:
 
 
 def snapshot_path(repository: str, revision: str) -> str:
-    """Return the path of a hub snapshot in a mirror folder, ``hf/<organisation>--<name>@<hash>``.
-
-    Raises DataError if ``repository`` is not ``organisation/name`` or ``revision`` not a full hash.
-    """
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", repository) is None:
-        raise DataError(repository, "", "not the name of a hub repository", "write it as org/name")
-    if re.fullmatch(r"[0-9a-f]{40}", revision) is None:
-        problem = "not a full commit hash, and a branch or short hash could move"
-        fix = "pin the 40-digit hash on the model's history page"
-        raise DataError(repository, f"revision {revision!r}", problem, fix)
+    """Return a hub snapshot's path in a mirror folder, ``hf/<organisation>--<name>@<hash>``."""
     return f"{SNAPSHOT_FOLDER}/{repository.replace('/', '--')}@{revision}"
 
 
