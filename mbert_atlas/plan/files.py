@@ -233,7 +233,7 @@ class Files:
 
     def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
         """Return the metric and the languages that decide between the draws of a search."""
-        run = self.runs[next(iter(self.runs.draws(search)))]
+        run = self.runs[next(iter(self.runs.searches[search]))]
         family: Any = self.config.runs[run.family]
         criterion = family.search.choose_by.model_dump()[protocol]
         codes = [

@@ -87,7 +87,7 @@ use rule job as choose_hyperparameters with:
     input:
         lambda wildcards: [
             plan.predictions(plan.runs[run], plan.runs[run].seeds[0])
-            for run in plan.runs.draws(wildcards.search)
+            for run in plan.runs.searches[wildcards.search]
         ],
     output:
         "<results>/search/{search}.{protocol}.json",
@@ -96,11 +96,11 @@ use rule job as choose_hyperparameters with:
     benchmark:
         "<results>/benchmarks/choose_hyperparameters/{search}.{protocol}.tsv"
     wildcard_constraints:
-        search=plan.any_of(plan.runs.searches()),
+        search=plan.any_of(plan.runs.searches),
     threads: plan.threads("choose_hyperparameters")
     resources:
         **plan.resources("choose_hyperparameters"),
     params:
-        draws=lambda wildcards: list(plan.runs.draws(wildcards.search).values()),
+        draws=lambda wildcards: list(plan.runs.searches[wildcards.search].values()),
         choose_by=lambda wildcards: plan.choose_by(wildcards.search, wildcards.protocol),
         job=plan.job("training:choose_hyperparameters"),
