@@ -103,7 +103,6 @@ class RunTable:
         return draws
 
     def __iter__(self) -> Iterator[Run]:
-        """Yield every distinct run once."""
         return iter(self._by_id.values())
 
     def __getitem__(self, run_id: str) -> Run:
