@@ -42,7 +42,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE, _PACKAGES = "mbert_atlas", ("mbert_atlas", "workflow")
 # These decide what is reported, or how jobs start, never a result.
 _IGNORED = re.compile(
-    r"mbert_atlas\.(errors|progress|registry|config\.mistakes|config\.references)"
+    r"mbert_atlas\.(errors|progress|registry|config\.(mistakes|reading|references))"
     r"|workflow\.job"
 )
 _TYPING = {"TYPE_CHECKING": "orelse", "not TYPE_CHECKING": "body"}  # what runs of such a block
