@@ -302,7 +302,7 @@ class _Uses(ast.NodeTransformer):
                 node.annotation = None
             case ast.AnnAssign() if not self._in_class:
                 node.annotation = ast.Constant(None)
-            case ast.Call(func=ast.Name("Registry"), args=[_, ast.Dict() as entries]):
+            case ast.Call(func=ast.Name("Registry"), args=[ast.Dict() as entries]):
                 self.entries, node.args = ast.literal_eval(entries), []
             case ast.Call(func=ast.Name("Field") | ast.Attribute(attr="Field")):
                 node.keywords = [each for each in node.keywords if each.arg != "description"]

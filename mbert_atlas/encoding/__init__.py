@@ -12,7 +12,6 @@ from mbert_atlas.registry import Registry
 __all__ = ["ENCODINGS", "encode", "labels_of"]
 
 ENCODINGS = Registry(
-    "encoding for a task",
     {
         "nli": "encoding.classes:NLI",
         "language_identification": "encoding.classes:LANGUAGE_IDENTIFICATION",

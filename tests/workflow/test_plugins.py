@@ -27,9 +27,7 @@ def add_plugins(folder):
         (folder / path).write_text(text)
     for path, line in LINES.items():
         assert line.count("\n") == 1
-        text, count = re.subn(
-            r"(Registry\(\n    .*\n    \{\n)", rf"\1{line}", (folder / path).read_text()
-        )
+        text, count = re.subn(r"(Registry\(\n    \{\n)", rf"\1{line}", (folder / path).read_text())
         assert count == 1, path
         (folder / path).write_text(text)
 
