@@ -70,10 +70,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path | str) -> Iterator[Path]:
-    """Like :func:`atomic_path` for a folder, which replaces an older one of that name.
-
-    Raises TransientError if the disk is full.
-    """
+    """Like :func:`atomic_path` for a folder, which replaces an older one of that name."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary_name(path)

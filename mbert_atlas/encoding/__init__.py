@@ -10,7 +10,6 @@ from mbert_atlas.encoding.stores import Examples, TaskEncoding, write_store
 from mbert_atlas.registry import Registry
 
 ENCODINGS = Registry(
-    "encoding for a task",
     {
         "nli": "encoding.classes:NLI",
         "language_identification": "encoding.classes:LANGUAGE_IDENTIFICATION",
