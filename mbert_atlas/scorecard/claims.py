@@ -127,6 +127,8 @@ class Claims(ConfigModel):
     """By column: names of means of which the paper reports the parts."""
     differences: list[Parts] = Field([])
     """What measured differences consist of; they are judged as score minus score."""
+    tasks: dict[str, Names] = Field({})
+    """Tasks, such as test sets of the same runs, whose seed variance is pooled, by common name."""
     claims: dict[str, Claim] = Field(description="Claims by id.")
 
     def parts(self, key: Key) -> Iterator[tuple[Key, Key]]:
@@ -244,7 +246,7 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
         for name, parts in by_name.items():
             for part in parts:
                 check_name(f"means.{column}.{name}", part, values, f" as {column} of {paper}")
-    _check_differences(read, paper, reported)
+    _check_pooling(read, paper, reported)
     artifacts = {key[1] for key in reported} | set(read.unreported.get("artifact", []))
     for name, claim in read.claims.items():
         at = f"claims.{name}"
@@ -260,7 +262,11 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
                         )
 
 
-def _check_differences(read: Claims, paper: str, reported: Collection[Key]) -> None:
+def _check_pooling(read: Claims, paper: str, reported: Collection[Key]) -> None:
+    tasks = {key[KEY.index("task")] for key in reported}
+    for common, names_of in read.tasks.items():
+        for name in names_of:
+            check_name(f"tasks.{common}", name, tasks, f" as task of {paper}")
     for number, parts in enumerate(read.differences):
         for cells in (parts.of, parts.score, parts.reference):
             for column, names in cells.items():

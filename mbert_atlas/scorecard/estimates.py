@@ -128,9 +128,10 @@ class Evidence:
         cells: Mapping[Key, Measured],
         languages: Collection[str],
         parts: Callable[[Key], Iterable[tuple[Key, Key]]] = lambda _: (),
+        tasks: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         self._cells, self._scores = _with_scores(cells, parts)
-        self._pools = Pools(self._cells, languages)
+        self._pools = Pools(self._cells, languages, tasks)
         self._ratios: dict[Hashable, float] = {}
 
     def estimate(self, effect_of: Mapping[Key, float]) -> Estimate:

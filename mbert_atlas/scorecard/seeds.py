@@ -13,11 +13,12 @@ from mbert_atlas.scorecard.cells import KEY, Key, Measured
 Floats = npt.NDArray[np.float64]
 _PLACE = {name: KEY.index(name) for name in KEY}
 _RUN = [_PLACE[name] for name in ("artifact", "model", "condition", "source", "layers")]
-_NUMBER = [_PLACE[name] for name in ("paper", "task", "model", "source", "target", "metric")]
+_NUMBER = [_PLACE[name] for name in ("paper", "model", "source", "target", "metric")]
 _ALL = [_PLACE[name] for name in KEY if name != "artifact"]
-_KIND = [_PLACE[name] for name in ("paper", "task", "metric")]
 _Place = tuple[Hashable, Hashable]  # run and test
 _ROUNDING = 1e-12
+_ENOUGH = 4
+"""Degrees of freedom of a pool's rest below which the wider pool is taken."""
 
 
 class Term(NamedTuple):
@@ -42,11 +43,17 @@ class Components(NamedTuple):
 class Pools:
     """The pools of all cells that were measured under one protocol.
 
-    Targets that are no ``languages`` are means over some.
+    Targets that are no ``languages`` are means over some. ``tasks`` are the names under which
+    tasks are pooled, by paper and task, where these differ.
     """
 
-    def __init__(self, cells: Mapping[Key, Measured], languages: Collection[str]) -> None:
-        self._cells, self._languages = cells, languages
+    def __init__(
+        self,
+        cells: Mapping[Key, Measured],
+        languages: Collection[str],
+        tasks: Mapping[tuple[str, str], str] | None = None,
+    ) -> None:
+        self._cells, self._languages, self._tasks = cells, languages, tasks or {}
         groups: dict[Hashable, dict[Hashable, Key]] = defaultdict(dict)
         for key, cell in cells.items():
             if len(cell.values) > 1:
@@ -60,14 +67,22 @@ class Pools:
 
     def of(self, key: Key) -> Hashable | None:
         """Return the pool of a cell that depends on the seed; none if none was replicated."""
-        return next((pool for pool in self._pools(key) if pool in self._keys), None)
+        pools = [pool for pool in self._pools(key) if pool in self._keys]
+        large = (pool for pool in pools if self.components(pool).freedom[3] >= _ENOUGH)
+        return next(large, pools[-1] if pools else None)
 
     def _pools(self, key: Key) -> list[Hashable]:
-        """Return the pool of a cell, and the one that it takes where that is not replicated."""
+        """Return the pool of a cell, and the one that it takes where that is too small."""
         source, target, condition, metric, layers = (
             key[_PLACE[name]] for name in ("source", "target", "condition", "metric", "layers")
         )
-        kind = (*(key[place] for place in _KIND), rules.is_difference(metric, condition))
+        paper, task = key[_PLACE["paper"]], key[_PLACE["task"]]
+        kind = (
+            paper,
+            self._tasks.get((paper, task), task),
+            metric,
+            rules.is_difference(metric, condition),
+        )
         is_mean = target not in self._languages
         return [(*kind, target if is_mean else source == target, layers.isalpha()), kind]
 
@@ -199,4 +214,4 @@ def _run(key: Key) -> Hashable:
 
 
 def _test(key: Key) -> Hashable:
-    return key[_PLACE["target"]]
+    return key[_PLACE["task"]], key[_PLACE["target"]]

@@ -101,7 +101,15 @@ def verdicts(
     def parts(key: Key) -> Iterable[tuple[Key, Key]]:
         return claims[key[0]].parts(key) if key[0] in claims else ()
 
-    evidence = {protocol: Evidence(some, languages, parts) for protocol, some in ours.items()}
+    tasks = {
+        (paper, name): common
+        for paper, stated in claims.items()
+        for common, names in stated.tasks.items()
+        for name in names
+    }
+    evidence = {
+        protocol: Evidence(some, languages, parts, tasks) for protocol, some in ours.items()
+    }
     rows = []
     for paper, stated in claims.items():
         numbers = stated.with_means(printed)

@@ -83,6 +83,11 @@ def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
             "differences: [{of: {condition: delta}, reference: {condition: original}}]\nclaims:\n",
             "line 1, key differences.0: 'delta' is not defined as condition of toy2020",
         ),
+        (
+            "claims:\n",
+            "tasks: {nli: xnli}\nclaims:\n",
+            "line 1, key tasks.nli: 'xnli' is not defined",
+        ),
     ],
 )
 def test_mistakes_are_named_with_file_and_line(

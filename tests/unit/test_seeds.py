@@ -88,9 +88,8 @@ def test_a_cell_with_one_seed_takes_the_variance_of_its_pool() -> None:
 
 
 def test_a_pool_without_a_second_seed_takes_the_wider_one() -> None:
-    own_language = key("original", "en")  # a separate pool: scores in it spread less
+    own_language = key("original", "en")
     pools = Pools(EXAMPLE | {own_language: measured(80)}, LANGUAGES)
-    assert pools.of(own_language) != pools.of(key("original", "ru"))
     assert sum(term.variance for term in pools.terms({own_language: 1.0}) or []) == pytest.approx(3)
 
 
@@ -131,7 +130,36 @@ def test_a_run_under_two_names_counts_once() -> None:
     ],
 )
 def test_what_spreads_differently_has_a_separate_pool(other: Key) -> None:
-    cells = {key("original"): measured(1, 2), other: measured(1, 3)}
-    pools = Pools(cells, LANGUAGES)
-    assert pools.of(other) != pools.of(key("original"))
-    assert pools.members(pools.of(other)) == [other]
+    names = [f"run{number}" for number in range(5)]
+    cells = {key(name): measured(1, 2) for name in names}
+    others = {
+        (*other[:3], name, f"{name}_{other[4]}", *other[5:]): measured(1, 3) for name in names
+    }
+    pools = Pools(cells | others, LANGUAGES)
+    assert {pools.of(name) for name in others} != {pools.of(name) for name in cells}
+    assert set(pools.members(pools.of(next(iter(others))))) == set(others)
+
+
+def test_a_small_pool_takes_the_wider_one() -> None:
+    """Four degrees of freedom are enough: five runs with two seeds, on one test."""
+    few, enough = (
+        {key(f"run{number}"): measured(number, 2 * number + 1) for number in range(runs)}
+        for runs in (4, 5)
+    )
+    means = {key(f"run{number}", "mean_x"): measured(number, 9) for number in range(4)}
+    for some, members in ((few, len(few | means)), (enough, len(enough))):
+        pools = Pools(some | means, LANGUAGES)
+        assert len(pools.members(pools.of(key("run1")))) == members
+
+
+def test_tasks_are_pooled_under_a_common_name() -> None:
+    cells = {
+        key(f"run{run}", task=task): measured(run, 2 * run + place + 1)
+        for run in range(5)
+        for place, task in enumerate(("xquad", "mlqa"))
+    }
+    tasks = {("toy2020", task): "qa" for task in ("xquad", "mlqa")}
+    pools = Pools(cells, LANGUAGES, tasks)
+    pool = pools.of(key("run1", task="xquad"))
+    assert len(pools.members(pool)) == 10
+    assert pools.components(pool).freedom.tolist() == [1, 4, 1, 4]
