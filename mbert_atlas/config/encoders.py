@@ -1,5 +1,6 @@
 """Where encoders come from: the hub, a folder, pretraining, or a modified encoder."""
 
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -95,6 +96,17 @@ class Encoder(ConfigModel):
                 f"give exactly one of {', '.join(sources)} (found {', '.join(keys) or 'none'})"
             )
         return self
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        if self.hub:
+            return f"{self.hub.repository} at {self.hub.revision[:10]}"
+        if self.folder:
+            return f"folder {Path(self.folder).name}"
+        if self.changed:
+            return f"{self.changed.encoder} with an extended vocabulary"
+        return "pretrained from scratch"
 
     @property
     def base(self) -> str | None:
