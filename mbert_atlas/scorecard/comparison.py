@@ -18,13 +18,14 @@ from mbert_atlas.scorecard.cells import write_csv
 from mbert_atlas.scorecard.pages import data_url
 from mbert_atlas.scorecard.results import ENCODER, Results, read_results
 from mbert_atlas.scorecard.templates import FigureLink, Setting, artifact_name, render
-from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_APPLICABLE, NOT_RUN
+from mbert_atlas.scorecard.verdicts import COLUMNS, DOES_NOT_HOLD, HOLDS, NOT_APPLICABLE, NOT_RUN
 from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
 
 SAME, DIFFERENT, OPPOSITE = "the same", "different", "opposite"
 SINGLE, NONE = "in one run only", "not run"
 """How the verdicts of runs compare: ``opposite`` if the claim holds in one run and does not hold in
 another; all may be the same, or only one run or none has a verdict."""
+_OPEN = {NOT_RUN, NOT_APPLICABLE}  # what is no verdict on a claim
 _KEYS = ["paper", "id", "protocol"]
 _COLUMN = 2.4  # inches that a run takes in a figure
 
@@ -107,8 +108,7 @@ def _aligned(results: Sequence[Results]) -> pd.DataFrame:
     for one in results:
         claims = pd.concat([one.claims, unknown]).drop_duplicates(_KEYS)
         claims = claims.set_index(_KEYS).loc[pd.MultiIndex.from_frame(stated[_KEYS])].reset_index()
-        claims.insert(0, "run", one.label)
-        every.append(claims)
+        every.append(claims.assign(run=one.label)[["run", *COLUMNS]])
     return pd.concat(every, ignore_index=True)
 
 
@@ -121,16 +121,14 @@ def compare_claims(
         size = len(view.outcomes) // runs
         by_run = [view.outcomes[n : n + size] for n in range(0, len(view.outcomes), size)]
         found = {
-            protocol: {
-                outcome.verdict
-                for outcome in view.outcomes
-                if outcome.protocol == protocol and outcome.verdict not in (NOT_RUN, NOT_APPLICABLE)
-            }
+            protocol: {one.verdict for one in view.outcomes if one.protocol == protocol} - _OPEN
             for protocol in PROTOCOLS
         }
         differing = [protocol for protocol, verdicts in found.items() if len(verdicts) > 1]
-        judged = [any(one.effect for one in outcomes) for outcomes in by_run]
-        agreement = DIFFERENT if differing else (NONE, SINGLE, SAME)[min(sum(judged), 2)]
+        judged = sum(any(one.verdict not in _OPEN for one in outcomes) for outcomes in by_run)
+        was_run = any(one.verdict != NOT_RUN for one in view.outcomes)
+        agreement = SINGLE if judged == 1 else SAME if was_run else NONE
+        agreement = DIFFERENT if differing else agreement
         if any({HOLDS, DOES_NOT_HOLD} <= verdicts for verdicts in found.values()):
             agreement = OPPOSITE
         merged = [_merged(outcomes) for outcomes in by_run]
