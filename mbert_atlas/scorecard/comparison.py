@@ -120,16 +120,16 @@ def compare_claims(
     for view in claim_views(claims, names, comparable=comparable):
         size = len(view.outcomes) // runs
         by_run = [view.outcomes[n : n + size] for n in range(0, len(view.outcomes), size)]
-        found = {
+        judgements = {
             protocol: {one.verdict for one in view.outcomes if one.protocol == protocol} - _OPEN
             for protocol in PROTOCOLS
         }
-        differing = [protocol for protocol, verdicts in found.items() if len(verdicts) > 1]
+        differing = [protocol for protocol, verdicts in judgements.items() if len(verdicts) > 1]
         judged = sum(any(one.verdict not in _OPEN for one in outcomes) for outcomes in by_run)
         was_run = any(one.verdict != NOT_RUN for one in view.outcomes)
         agreement = SINGLE if judged == 1 else SAME if was_run else NONE
         agreement = DIFFERENT if differing else agreement
-        if any({HOLDS, DOES_NOT_HOLD} <= verdicts for verdicts in found.values()):
+        if any({HOLDS, DOES_NOT_HOLD} <= verdicts for verdicts in judgements.values()):
             agreement = OPPOSITE
         merged = [_merged(outcomes) for outcomes in by_run]
         compared.append(ComparedClaim(view, merged, agreement, differing))

@@ -136,7 +136,7 @@ def _readme(results: Results, facts: Mapping[str, str]) -> str:
     lines = [f"# Results of the run {facts['run']}", "", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {text} |" for name, text in facts.items() if name != "run"]
     lines += ["", "[index.html](index.html), in a clone, has figures and claims, a page per paper."]
-    lines += ["Written by `python -m mbert_atlas publish`; don't edit.", ""]
+    lines += ["Written by the command `publish`; don't edit.", ""]
     lines += ["| paper | protocol |" + "".join(f" {verdict} |" for verdict in VERDICTS)]
     lines += ["| --- | --- |" + " ---: |" * len(VERDICTS)]
     for paper, rows in results.claims.groupby("paper", sort=False):

@@ -23,7 +23,7 @@ from mbert_atlas.plan.records import (
 _PAPER = "liu2020"
 _CURVES = [
     Curves("papers.liu2020.figures:convert_rates", ["figure7"], "alpha", "convert rate (%)"),
-    Curves("papers.liu2020.figures:translations", ["table2"], "", "%"),
+    Curves("papers.liu2020.figures:from_english", ["table2"], "", "%"),
 ]
 
 

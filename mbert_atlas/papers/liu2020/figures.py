@@ -68,7 +68,7 @@ def convert_rates(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.dropna(subset="line").sort_values("along", kind="stable")
 
 
-def translations(rows: pd.DataFrame) -> pd.DataFrame:
+def from_english(rows: pd.DataFrame) -> pd.DataFrame:
     """Return Table 2's BLEU-1 and convert rates (%) from English, under one protocol."""
     rows = rows[rows["metric"].isin(["bleu1", "convert_rate"]) & (rows["source"] == "en")]
     value = rows["value"].where(rows["metric"] == "bleu1", 100 * rows["value"])
