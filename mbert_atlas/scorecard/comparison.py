@@ -63,12 +63,13 @@ def write_comparison(
     comparable = all(one.is_comparable for one in results)
     claims = _aligned(results)
     sections = []
-    for paper in [key for key in papers if key in set(claims["paper"])]:
+    for paper in claims["paper"].unique():
+        plan = papers.get(paper, PaperPlan(paper, []))
         of_paper = claims[claims["paper"] == paper]
         compared = compare_claims(of_paper, names, len(results), comparable=comparable)
         section = {
             "key": paper,
-            "title": papers[paper].title,
+            "title": plan.title,
             "claims": compared,
             "agreement": {
                 name: number
@@ -76,7 +77,7 @@ def write_comparison(
                 if (number := [claim.agreement for claim in compared].count(name))
             },
             "counts": [count_verdicts(rows) for _, rows in of_paper.groupby("run", sort=False)],
-            "curves": _draw(results, paper, papers[paper], names, output / "figures"),
+            "curves": _draw(results, paper, plan, names, output / "figures"),
         }
         sections.append(section)
     write_csv(claims, table)

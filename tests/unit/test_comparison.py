@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from configs import ROOT
 from toy_results import PAPER, PAPERS, finished_run
 
+from mbert_atlas import papers
+from mbert_atlas.__main__ import main
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.scorecard.comparison import compare_claims, write_comparison
 from mbert_atlas.scorecard.results import read_results
@@ -195,3 +198,23 @@ def test_bad_folders_end_with_one_sentence(two: list[Path], tmp_path: Path) -> N
     assert "claims.csv: no column cells, q: another version of mbert-atlas judged" in error(*two)
     (second / "claims.csv").write_text("")
     assert "it is no table of claims (" in error(*two)
+
+
+def test_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Titles and curves are those of the real papers."""
+    monkeypatch.chdir(ROOT)
+    known, out = papers.names()[0], str(tmp_path / "out")
+    first = finished_run(tmp_path / "first", {"ru": 1}, paper=known)
+    second = finished_run(tmp_path / "second", {"ru": 1}, paper="another2020")
+    main(["compare", str(first), str(second), "--output", out])
+    assert capsys.readouterr().out == f"{out}/index.html\n"
+    text = (tmp_path / "out/index.html").read_text("utf-8")
+    titles = re.findall(r"<section id=.*>\n<h2>(.*)</h2>", text)
+    assert re.search(r" et al\. \(\d{4}\): ", titles[0])
+    assert titles[1:] == ["another2020"]
+    main(["publish", str(first), str(tmp_path / "copy"), "--hardware", "two cores"])
+    assert "two cores" in (tmp_path / "copy/README.md").read_text("utf-8")
+    with pytest.raises(SystemExit, match=r"the same folder as .*; name each folder once\."):
+        main(["compare", str(first), str(first), "--output", out])
