@@ -25,6 +25,7 @@ SAME, DIFFERENT, OPPOSITE = "the same", "different", "opposite"
 SINGLE, NONE = "in one run only", "not run"
 """How the verdicts of runs compare: ``opposite`` if the claim holds in one run and does not hold in
 another; all may be the same, or only one run or none has a verdict."""
+_BOTH = "both protocols"  # where they have the same numbers
 _OPEN = {NOT_RUN, NOT_APPLICABLE}  # what is no verdict on a claim
 _KEYS = ["paper", "id", "protocol"]
 _COLUMN = 2.4  # inches that a run takes in a figure
@@ -139,7 +140,7 @@ def compare_claims(
 
 def _merged(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return the outcomes of a run, only one if both protocols have the same numbers."""
-    first = replace(outcomes[0], protocol="both protocols")
+    first = replace(outcomes[0], protocol=_BOTH)
     same = all(replace(one, protocol=first.protocol) == first for one in outcomes)
     return [first] if same else list(outcomes)
 
@@ -156,9 +157,14 @@ def _draw(
     curves, by_run = max(frames, key=lambda item: len(item[1]), default=(None, {}))
     if curves is None or not by_run:
         return None
+    by_protocol: dict[str, dict[str, pd.DataFrame]] = {
+        protocol: {label: rows[protocol] for label, rows in by_run.items() if protocol in rows}
+        for protocol in PROTOCOLS
+    }
+    if len({_content(points) for points in by_protocol.values()}) == 1:
+        by_protocol = {_BOTH: by_protocol[PROTOCOLS[0]]}
     drawn = {}
-    for protocol in PROTOCOLS:
-        points = {label: rows[protocol] for label, rows in by_run.items() if protocol in rows}
+    for protocol, points in by_protocol.items():
         if points:
             figure = curve_grid(
                 points,
@@ -167,7 +173,7 @@ def _draw(
                 names=names,
                 width=max(FULL_WIDTH, _COLUMN * len(points)),
             )
-            path, _ = save_figure(figure, folder / f"{paper}.{protocol}")
+            path, _ = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")
             drawn[protocol] = data_url(FigureLink(paper, "", "", path))
     name, title = _artifact(plan, curves)
     return {
@@ -175,6 +181,12 @@ def _draw(
         "figures": drawn,
         "missing": [one.label for one in results if one.label not in by_run],
     }
+
+
+def _content(points: Mapping[str, pd.DataFrame]) -> str:
+    """Return what a figure shows of each run, as text."""
+    columns = ["panel", "line", "along", "value", "seed"]
+    return str({label: frame[columns].to_csv(index=False) for label, frame in points.items()})
 
 
 def _artifact(plan: PaperPlan, curves: Curves) -> tuple[str, str]:

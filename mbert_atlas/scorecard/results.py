@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from mbert_atlas.config.encoders import size_of
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, read_text
 from mbert_atlas.scorecard.verdicts import COLUMNS, NOT_RUN, read_verdicts
@@ -163,18 +163,8 @@ def _with_sizes(encoders: Mapping[str, str], root: Path) -> dict[str, str]:
     facts = dict(encoders)
     for path in sorted(root.glob("encoders/*/*/config.json")):
         name = ENCODER + path.parts[-3]
-        facts[name] = ", ".join(filter(None, [encoders.get(name), _size(path)]))
-    if not any((root / "encoders").glob("*/*/config.json")):  # it lies in another folder
-        sizes = {_size(path) for path in root.glob("runs/*/seed*/model/config.json")}
-        facts |= {"models": "; ".join(sorted(sizes))}
+        facts[name] = ", ".join(filter(None, [encoders.get(name), size_of(path)]))
     return facts
-
-
-def _size(path: Path) -> str:
-    config: dict[str, Any] = read_json(path)
-    layers = config.get("num_hidden_layers", config.get("n_layers"))
-    width = config.get("hidden_size", config.get("dim"))
-    return f"{layers} layers of {width}, {config['vocab_size']:,} subwords"
 
 
 def _data(root: Path) -> str:

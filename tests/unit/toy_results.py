@@ -87,9 +87,9 @@ def finished_run(
     figure.path.write_text("<svg>" + 9000 * " " + "</svg>")
     Image.effect_noise((400, 300), 80).save(figure.path.with_suffix(".png"))
     config = {"num_hidden_layers": 12, "hidden_size": 384, "vocab_size": 72592}
-    write_json(config, folder / "runs/nli/seed1/model/config.json")
-    (folder / "runs/nli/seed2").mkdir()
-    (folder / "runs/nli-draw01/seed0").mkdir(parents=True)
+    write_json(config, folder / "encoders/trimmed/model/config.json")
+    for name in ("nli/seed1", "nli/seed2", "nli-draw01/seed0"):
+        (folder / "runs" / name).mkdir(parents=True)
     card = {"source_files": [], "read_from": ["xnli.zip"], "dataset": "XNLI", "language": "en ru"}
     write_json(card, folder / "data/xnli.card.json")
     facts = {"preset": "small", "encoder mbert": encoder}
