@@ -46,6 +46,9 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
             targets.add(target)
     assert f"../figures/{PAPER}/table1.png" in targets  # embedded in the original
     assert f"figures/{PAPER}/table1.png" in targets
+    assert "../scorecard.csv" in targets  # in place of additional results
+    assert "entropy" in (run / f"papers/{PAPER}.html").read_text("utf-8")
+    assert "entropy" not in (copy / f"papers/{PAPER}.html").read_text("utf-8")
     assert "report.html" in (run / "index.html").read_text("utf-8")
     assert "report.html" not in (copy / "index.html").read_text("utf-8")
     picture = f"figures/{PAPER}/table1.png"

@@ -75,6 +75,7 @@ def finished_run(
         for seed in (1, 2)
         for value in [50 + (condition != "original") * (gain + noise * (2 * seed - 3))]
     ]
+    lines += [line.replace("accuracy", "entropy") for line in lines]  # is not reported
     measurements = folder / f"measurements/{paper}/table1.csv"
     measurements.parent.mkdir(parents=True)
     measurements.write_text("\n".join([",".join(MEASUREMENT_COLUMNS), *lines]) + "\n")
