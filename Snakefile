@@ -70,9 +70,13 @@ wildcard_constraints:
     scope="|highlights/|available/",
 
 
-for paper in plan.own_rules():
+include: "workflow/rules/job.smk"
 
-    include: f"workflow/rules/{paper}.smk"
+
+for paper in plan.papers:
+    if (HOME / f"workflow/rules/{paper}.smk").is_file():
+
+        include: f"workflow/rules/{paper}.smk"
 
 
 include: "workflow/rules/sources.smk"
@@ -86,10 +90,6 @@ include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/artifacts.smk"
 include: "workflow/rules/report.smk"
-
-
-localrules:
-    predict,
 
 
 rule all:
@@ -110,6 +110,7 @@ rule predict:
     """Print and write hours, disk and wall time of the jobs of `all` that are still to be done."""
     log:
         "<results>/logs/predict.log",
+    localrule: True
     conda:
         "envs/mbert-atlas.yaml"
     params:

@@ -45,7 +45,7 @@ from mbert_atlas.corpora import bitext
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
 from mbert_atlas.encoders.wordpiece import train_wordpiece
-from mbert_atlas.files import read_parquet
+from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.languages import Languages
 from mbert_atlas.miniature.writing import write_miniature
 from mbert_atlas.papers import load
@@ -129,12 +129,9 @@ def prepare(folder: Path, options: argparse.Namespace) -> None:
     section = {"limit": None, "seed": options.seed}
     bitext.read(ReadingJob([upstream], section, folder / "bitext", folder / "bitext.json"))
     align(folder / "bitext", folder / "links", threads=options.threads)
-    word_pairs(
-        *(folder / name for name in ("bitext", "links", "pairs", "heldout", "pairs.json")),
-        held_out=0,
-        seed=options.seed,
-        language=code,
-    )
+    files = folder / "bitext", folder / "links", folder / "pairs.json"
+    pairs, _ = word_pairs(*files, held_out=0, seed=options.seed, language=code)
+    write_parquet(pairs, folder / "pairs")
     table = read_parquet(folder / "bitext", BITEXT)
     words = [row for side in ("source", "target") for row in table[f"{side}_tokens"].to_pylist()]
     train_wordpiece(map(" ".join, words), folder / "tokenizer", options.vocabulary)
@@ -262,7 +259,8 @@ class Project:
         self.specification, self.options = specification, options
 
         def tokenise() -> None:
-            encode_word_pairs(folder / "pairs", folder / "encoder", folder / "store")
+            pairs = read_parquet(folder / "pairs")
+            encode_word_pairs(pairs, folder / "encoder", folder / "store")
 
         def reference() -> None:
             arguments = (folder / "store", specification, options.seed, folder / "encoder")

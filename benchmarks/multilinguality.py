@@ -41,7 +41,6 @@ from mbert_atlas.corpora.gold_alignment import GoldSentence, Link, read_gold
 from mbert_atlas.encoders.hidden_states import number_of_layers, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.precision import default_device
-from mbert_atlas.files import write_parquet
 from mbert_atlas.miniature.writing import write_miniature
 from mbert_atlas.schemas import WORD_PAIRS
 from mbert_atlas.training.word_pairs import WordPairs, open_pairs
@@ -237,8 +236,7 @@ def _encoded(
     }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_parquet(pa.table(columns, schema=WORD_PAIRS), folder / "pairs.parquet")
-        encode_word_pairs(folder / "pairs.parquet", encoder, folder / "store")
+        encode_word_pairs(pa.table(columns, schema=WORD_PAIRS), encoder, folder / "store")
         return open_pairs(folder / "store")
 
 

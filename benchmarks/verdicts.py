@@ -4,9 +4,10 @@ Runs are scored on items of several test sets, with several seeds. An item is an
 with a probability that depends on the item, the run, the seed, and the seed of run and test, see
 the model in docs/verdicts.md. The rule of ``mbert_atlas.scorecard`` sees the scores and their
 resamples, as from predictions. Printed, for differences of two runs (on one test, and in the mean
-over tests) and for levels, are the coverage of the 95% intervals, how often a claim that is just
-not true is said to hold, how often one that is just true is said not to hold, and the mean width in
-points. With one seed, the compared runs have one and the others of the pool two.
+over tests) and for levels, in this order, are in percent the coverage of the 95% intervals, how
+often a claim that is just not true is said to hold, how often one that is just true is said not to
+hold, and in points the mean width. With one seed, the compared runs have one and the others of the
+pool two.
 
     python benchmarks/verdicts.py                    # the table of docs/verdicts.md, some minutes
     python benchmarks/verdicts.py --draws 200
@@ -115,27 +116,23 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--designs", type=int, help="only so many of them")
     options = common.parse(parser, draws=5, designs=1)
-    shapes = [(7, 6, 500), (3, 2, 500)]
+    shapes = [(7, 6, 500), (3, 2, 500)]  # runs, tests, items
     designs = [
         Design(runs, tests, seeds, items, spread)
         for runs, tests, items in shapes
         for spread in SPREADS
         for seeds in (1, 2, 3, 5)
     ]
-    print(
-        "| runs x tests, items | seeds spread | seeds | effect | coverage | wrong *holds* | ",
-        end="",
-    )
-    print("wrong *does not hold* | width |\n|" + " --- |" * 8)
+    print("| runs x tests | seeds spread | seeds | coverage | wrong *holds* | ", end="")
+    print("wrong *does not hold* | width |\n|" + " --- |" * 7)
     for design in designs[: options.designs]:
-        for name, rows in simulate(design, options.draws).items():
-            covered, low, high, width = rows.mean(axis=0)
-            shape = f"{design.runs} x {design.tests}, {design.items:,}"
-            print(
-                f"| {shape} | {design.spread} | {design.seeds} | {name} | {covered:.1%} | "
-                f"{high:.1%} | {low:.1%} | {width:.1f} |",
-                flush=True,
-            )
+        means = [rows.mean(axis=0) for rows in simulate(design, options.draws).values()]
+        covered, low, high = (
+            " ".join(f"{100 * mean[place]:.1f}" for mean in means) for place in range(3)
+        )
+        width = " ".join(f"{mean[3]:.1f}" for mean in means)
+        name = f"{design.runs} x {design.tests} | {design.spread} | {design.seeds}"
+        print(f"| {name} | {covered} | {high} | {low} | {width} |", flush=True)
 
 
 if __name__ == "__main__":

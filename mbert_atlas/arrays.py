@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, write_json
 
 
@@ -131,20 +130,13 @@ def create_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np
 
 
 def load_arrays(path: Path | str) -> TokenStore:
-    """Open a token store memory-mapped.
-
-    Raises DataError if an array named in ``meta.json`` is missing or damaged.
-    """
+    """Open a token store memory-mapped."""
     path = Path(path)
     meta = read_json(path / "meta.json")
     arrays: dict[str, npt.NDArray[Any] | Ragged] = {}
     for name in meta["arrays"]:
         ragged = (path / f"{name}.offsets.npy").exists()
         parts = [f"{name}.values.npy", f"{name}.offsets.npy"] if ragged else [f"{name}.npy"]
-        try:
-            loaded = [np.load(path / part, mmap_mode="r", allow_pickle=False) for part in parts]
-            arrays[name] = Ragged(*loaded) if ragged else loaded[0]
-        except (OSError, ValueError, EOFError) as error:  # EOFError: an empty file
-            fix = "delete the folder and remake it"
-            raise DataError(path, f"array {name}", str(error), fix) from error
+        loaded = [np.load(path / part, mmap_mode="r", allow_pickle=False) for part in parts]
+        arrays[name] = Ragged(*loaded) if ragged else loaded[0]
     return TokenStore(arrays, meta)

@@ -92,7 +92,7 @@ class SpanScorer:
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
-        # Imported here for the same reason as above.
+        # Imported here, as it imports scikit-learn.
         from seqeval.metrics.sequence_labeling import end_of_chunk, start_of_chunk
 
         parts = [(label[0], label[1:].split("-", maxsplit=1)[-1] or "_") for label in labels]
@@ -104,31 +104,13 @@ class SpanScorer:
             for rule in (start_of_chunk, end_of_chunk)
         )
 
-    def f1(
-        self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
-    ) -> dict[str, float]:
-        """Return ``macro`` (mean over span types) and ``micro`` F1.
-
-        Tags of all sentences are concatenated, as indices of the labels, shape ``(words,)``;
-        lengths are the words of each sentence, shape ``(sentences,)``.
-        """
-        spans = [self._spans(codes, lengths) for codes in (gold, prediction)]
-        right = np.isin(spans[0][0], spans[1][0])
-        totals = [np.bincount(types, minlength=self._type_count) for _, types in spans]
-        hits = np.bincount(spans[0][1][right], minlength=self._type_count)
-        both = totals[0] + totals[1]
-        kept = both > 0
-        if not kept.any():
-            return {"macro": 0.0, "micro": 0.0}
-        macro = float((2 * hits[kept] / both[kept]).mean())
-        return {"macro": macro, "micro": float(2 * hits.sum() / both.sum())}
-
     def counts(
         self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
     ) -> npt.NDArray[np.int64]:
-        """Count correct, gold and predicted spans by sentence and type of span.
+        """Count correct, gold and predicted spans, int64, shape ``(sentences, types, 3)``.
 
-        Arguments as for :meth:`f1`. Returns int64, shape ``(sentences, types, 3)``.
+        Tags of all sentences are concatenated, as indices of the labels, shape ``(words,)``;
+        lengths are the words of each sentence, shape ``(sentences,)``.
         """
         sides = [self._spans(codes, lengths) for codes in (gold, prediction)]
         is_right = np.isin(sides[0][0], sides[1][0])
@@ -141,6 +123,14 @@ class SpanScorer:
             cells = sentences * self._type_count + types
             columns.append(np.bincount(cells, minlength=len(lengths) * self._type_count))
         return np.stack(columns, axis=-1).reshape(len(lengths), self._type_count, 3)
+
+    def f1(
+        self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
+    ) -> dict[str, float]:
+        """Return ``macro`` (mean over span types) and ``micro`` F1; see :meth:`counts`."""
+        counts = self.counts(gold, prediction, lengths).sum(axis=0)
+        types = ClassCounts(counts[counts.any(axis=1)])  # those that occur
+        return {"macro": float(types.macro_f1("union")), "micro": float(types.micro_f1())}
 
     def _spans(
         self, codes: npt.NDArray[Any], lengths: npt.NDArray[Any]

@@ -70,10 +70,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path | str) -> Iterator[Path]:
-    """Like :func:`atomic_path` for a folder, which replaces an older one of that name.
-
-    Raises TransientError if the disk is full.
-    """
+    """Like :func:`atomic_path` for a folder, which replaces an older one of that name."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary_name(path)
@@ -145,17 +142,11 @@ def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
     except (pa.ArrowInvalid, OSError) as error:
         problem = f"not a readable Parquet file ({error})"
         raise DataError(path, "", problem, "make it again") from error
-    if schema is not None:
-        check_columns(table.schema, schema, path)
-    return table
-
-
-def check_columns(found: pa.Schema, expected: pa.Schema, path: Path | str) -> None:
-    """Raise a DataError if the columns of a file differ from the expected ones."""
-    if not found.equals(expected, check_metadata=False):
-        problem = f"{found.names} instead of {expected.names} with the documented types"
+    if schema is not None and not table.schema.equals(schema, check_metadata=False):
+        problem = f"{table.schema.names} instead of {schema.names} with the documented types"
         fix = "delete the file so that the workflow makes it again"
         raise DataError(path, "columns", problem, fix)
+    return table
 
 
 def read_text(path: Path) -> str:

@@ -42,7 +42,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE, _PACKAGES = "mbert_atlas", ("mbert_atlas", "workflow")
 # These decide what is reported, or how jobs start, never a result.
 _IGNORED = re.compile(
-    r"mbert_atlas\.(errors|progress|registry|config\.mistakes|config\.references)"
+    r"mbert_atlas\.(errors|progress|registry|config\.(mistakes|reading|references))"
     r"|workflow\.job"
 )
 _TYPING = {"TYPE_CHECKING": "orelse", "not TYPE_CHECKING": "body"}  # what runs of such a block
@@ -302,7 +302,7 @@ class _Uses(ast.NodeTransformer):
                 node.annotation = None
             case ast.AnnAssign() if not self._in_class:
                 node.annotation = ast.Constant(None)
-            case ast.Call(func=ast.Name("Registry"), args=[_, ast.Dict() as entries]):
+            case ast.Call(func=ast.Name("Registry"), args=[ast.Dict() as entries]):
                 self.entries, node.args = ast.literal_eval(entries), []
             case ast.Call(func=ast.Name("Field") | ast.Attribute(attr="Field")):
                 node.keywords = [each for each in node.keywords if each.arg != "description"]

@@ -1,15 +1,8 @@
 """Run one job by hand: its ``snakemake`` object in a notebook, its function in a debugger.
 
-    python workflow/debug.py results/demo/data/xnli.parquet --configfile config/demo.yaml --pdb
-
-    from workflow.debug import job, run
-    snakemake = job("results/demo/data/xnli.parquet", "config/demo.yaml")
-    run(snakemake)  # or parts of its function in `workflow/jobs`, line by line
-
-Both start in the root of the repository. Snakemake plans the job, so paths, parameters and
-resources are the real ones, whether or not the target exists. The function runs in this process and
-prints here instead of to its log. Its inputs have to exist; its outputs are overwritten, and
-Snakemake does not record the run.
+CONTRIBUTING.md has examples; they start in the root of the repository. Snakemake plans the job, so
+paths, parameters and resources are the real ones, whether or not the target exists. The function
+prints here instead of to its log, and Snakemake does not record the run.
 """
 
 import argparse

@@ -14,26 +14,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
+
+from snakemake.iocontainers import Snakemake as Snakemake  # of a job; for `workflow/jobs`
 
 ROOT = Path(__file__).resolve().parents[1]
 _LOG_BYTES = 1_000_000
 """Bytes that are kept of the log of earlier attempts."""
 _NOTE_SECONDS = 60.0
-
-
-class Snakemake(Protocol):
-    """The object ``snakemake`` of a job."""
-
-    input: Any
-    output: Any
-    params: Any
-    wildcards: Any
-    log: Any
-    resources: Any
-    config: dict[str, Any]
-    threads: int
-    rule: str
 
 
 def note_of(log: str | Path) -> Path:

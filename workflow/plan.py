@@ -67,11 +67,6 @@ class WorkflowPlan(Plan):
         self._cells = dict[tuple[str, str], list[Cell]]()
         self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
-    def own_rules(self) -> list[str]:
-        """Return the papers with rules of real computation that no other paper has."""
-        folder = self.home / "workflow/rules"
-        return [name for name in self.papers if (folder / f"{name}.smk").is_file()]
-
     # What jobs request
 
     def request(self, rule: str) -> Resources:
@@ -170,14 +165,6 @@ class WorkflowPlan(Plan):
     def reported(self, *papers: str) -> list[dict[str, str]]:
         """Return the files with the numbers that papers report, as parameter."""
         return [self.with_content(REPORTED.format(paper)) for paper in papers]
-
-    def not_reproducible(self) -> dict[str, str]:
-        """Return the file with the reported numbers that nothing here measures, as parameter."""
-        return self.with_content("resources/not_reproducible.csv")
-
-    def claims_file(self, paper: str) -> dict[str, str]:
-        """Return the file with a paper's claims, as parameter."""
-        return self.with_content(CLAIMS.format(paper))
 
     def setting(self) -> dict[str, Any]:
         """Return what pages are about, as parameter."""

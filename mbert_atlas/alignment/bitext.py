@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,7 +12,6 @@ from mbert_atlas.alignment import diagonal
 from mbert_atlas.alignment.links import Symmetrisation, score, symmetrise, write_pharaoh
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.corpora.gold_alignment import GoldSentence
-from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import BITEXT
 
@@ -34,22 +32,18 @@ def align(
     an empty side has an empty line. Two ``threads`` are twice as fast; the links stay the same.
     Returns ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; with gold pairs also their
     :func:`score`, and under ``by_symmetrisation`` that of each way to merge the directions.
-
-    Raises DataError if the bitext is unreadable or has no sentence pair with words on both sides.
     """
     table = read_parquet(bitext, BITEXT)
     source, target = (
         _word_ids(table[name], [getattr(pair, name) for pair in gold])
         for name in ("source_tokens", "target_tokens")
     )
-    if not np.any((source.lengths > 0) & (target.lengths > 0)):
-        raise DataError(bitext, "", "no sentence pair has words on both sides", "remake the bitext")
     _logger.info("aligning %d sentence pairs", len(source))
     both = diagonal.align_both(diagonal.build_grid(source, target), threads)
     links = symmetrise(*both, symmetrisation).between(0, len(table))
     write_pharaoh(links, output)
-    result: dict[str, Any] = {"symmetrisation": symmetrisation}
-    result |= {"bitext_sentences": len(table), "bitext_links": len(links)}
+    result: dict[str, Any] = {"bitext_sentences": len(table), "bitext_links": len(links)}
+    result["symmetrisation"] = symmetrisation
     if gold:
         forward, reverse = (side.between(len(table), len(source)) for side in both)
         scores = {

@@ -33,36 +33,33 @@ _BATCH = 2048
 def word_pairs(
     bitext: Path | str,
     pharaoh: Path | str,
-    output: Path | str,
-    heldout: Path | str,
     card: Path | str,
     *,
     held_out: int,
     seed: int,
     language: str,
     maximum_words: int = 64,
-) -> None:
+) -> tuple[pa.Table, pa.Table]:
     """Select word pairs as the loader of Efimov et al. (2022, from Cao et al. 2020) does.
 
     Sentences with more than ``maximum_words`` on a side, links of words that have several, and
     links of words with the same spelling are dropped. ``bitext`` has the schema ``BITEXT``, its
-    links in ``pharaoh`` are line-parallel. ``output`` (``WORD_PAIRS``, also sentences without a
-    pair) is for adjustment, which never sees the ``held_out`` sentences with pairs that ``heldout``
-    gets by ``seed``. The dataset card (JSON), for the target ``language``, describes both.
+    links in ``pharaoh`` are line-parallel. Returns two tables of ``WORD_PAIRS``. The first, also
+    with sentences without a pair, is for adjustment, which never sees the second: ``held_out``
+    sentences with pairs, by ``seed``. The dataset card (JSON), for the target ``language``,
+    describes both.
 
-    Raises DataError if the files disagree or at most ``held_out`` sentences have a pair.
+    Raises DataError if at most ``held_out`` sentences have a pair.
     """
     table = read_parquet(bitext, BITEXT)
-    links = read_pharaoh(pharaoh, len(table)).sorted()
-    kept, usable, dropped = _selected(table, links, maximum_words, pharaoh)
+    links = read_pharaoh(pharaoh)
+    kept, usable, dropped = _selected(table, links, maximum_words)
     pairs = np.bincount(kept.row, minlength=len(table))
     with_pairs = np.flatnonzero(pairs)
     if len(with_pairs) <= held_out:
         raise _too_few(pharaoh, len(with_pairs), held_out)
     apart = np.sort(generator(seed, "held out").choice(with_pairs, held_out, replace=False))
     rows = np.setdiff1d(np.flatnonzero(usable), apart)
-    for path, part in ((output, rows), (heldout, apart)):
-        write_parquet(_select(table, kept, part), path)
     counts = {
         "sentences read": len(table),
         "links read": len(links),
@@ -73,20 +70,14 @@ def word_pairs(
         "held-out pairs": int(pairs[apart].sum()),
     }
     Card("word pairs", language, Counter(counts), Counter(dropped)).write(card, [bitext, pharaoh])
+    return _select(table, kept, rows), _select(table, kept, apart)
 
 
 def _selected(
-    table: pa.Table, links: Links, maximum_words: int, origin: Path | str
+    table: pa.Table, links: Links, maximum_words: int
 ) -> tuple[Links, BoolArray, dict[str, int]]:
     """Return the links that stay, the sentences that may have some, and counts of the dropped."""
     words, lengths = zip(*(_flat(table[f"{side}_tokens"]) for side in _SIDES), strict=True)
-    outside = (links.source >= lengths[0][links.row]) | (links.target >= lengths[1][links.row])
-    if outside.any():
-        row = int(links.row[outside][0])
-        words_of_both = f"{lengths[0][row]} and {lengths[1][row]} words"
-        problem = f"a link beyond the {words_of_both} of the sentence pair"
-        fix = "align the bitext again; the two must be line-parallel"
-        raise DataError(origin, f"line {row + 1}", problem, fix)
     long = np.maximum(*lengths) > maximum_words
     empty = (np.minimum(*lengths) == 0) & ~long
     inside = ~(long | empty)[links.row]
@@ -129,14 +120,14 @@ def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
 
 
 def encode_word_pairs(
-    table: Path | str,
+    rows: pa.Table,
     tokenizer_dir: Path | str,
     output: Path | str,
     *,
     maximum_length: int = 512,
     units: Literal["words", "subwords"] = "words",
 ) -> None:
-    """Tokenise a table of ``WORD_PAIRS`` and write a token store, row by row parallel to it.
+    """Tokenise rows of ``WORD_PAIRS`` and write a token store, row by row parallel to them.
 
     ``units`` are words to tokenise, or subwords of this tokenizer (see :func:`derive_subwords`),
     which are looked up, as ``##ing`` would be split at its signs. Ragged int32 arrays of the store,
@@ -148,7 +139,6 @@ def encode_word_pairs(
     Raises DataError if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
-    rows = read_parquet(table, WORD_PAIRS)
     if units == "subwords":
         tokenizer = _lookup(tokenizer, rows)
     arrays: dict[str, Ragged] = {}
@@ -161,7 +151,7 @@ def encode_word_pairs(
         arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
         gone, cut = gone | vanished[word], cut | (end.values == 0)[word]
     if cut.all():
-        raise _too_few(table, 0, 0)
+        raise _too_few(output, 0, 0)
     for side, (index, count) in zip(_SIDES, indices, strict=True):
         kept = index.to_numpy().astype(np.int32)[~cut]
         arrays[f"{side}_pairs"] = Ragged(kept, offsets_of(~cut)[offsets_of(count)])
@@ -196,10 +186,8 @@ def derive_subwords(job: DerivingJob) -> None:
     assert job.tokenizer is not None
     table = read_parquet(job.tables[0], BITEXT)
     tokenizer = load_word_tokenizer(job.tokenizer)
-    numbers = tokenizer.get_vocab(with_added_tokens=True)
-    names = np.empty(1 + max(numbers.values()), dtype=object)
-    names[list(numbers.values())] = list(numbers)
-    vocabulary = pa.array(names, pa.string())
+    numbers = range(tokenizer.get_vocab_size())
+    vocabulary = pa.array([tokenizer.id_to_token(number) for number in numbers], pa.string())
     columns: dict[str, Any] = {name: table[name] for name in ("id", "score")}
     for side in _SIDES:
         ids, words, _ = tokenise_words(tokenizer, table[f"{side}_tokens"], side)
@@ -213,7 +201,7 @@ def derive_subwords(job: DerivingJob) -> None:
 
 def _flat(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
     """Return the values of a list column, and the length of each row's list."""
-    lists = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    lists = column.combine_chunks()
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy().astype(np.int64)
     return lists.flatten(), lengths
 

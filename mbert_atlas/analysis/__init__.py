@@ -3,7 +3,6 @@
 from mbert_atlas.registry import Registry
 
 SCORINGS = Registry(
-    "scoring of a task",
     {
         "nli": "analysis.scoring:TextScoring",
         "tagging": "analysis.scoring:WordScoring",

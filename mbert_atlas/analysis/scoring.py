@@ -161,7 +161,7 @@ class EntityScoring(Scoring):
 
 @cache
 def scoring_of(task: str) -> Scoring:
-    """Return the scoring of a task; raise :class:`AtlasError` if it has none."""
+    """Return the scoring of a task."""
     scoring: Scoring = SCORINGS.load(task)()
     return scoring
 

@@ -5,13 +5,14 @@ means over examples (F1 of entities), and Holm's correction of a family of tests
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mbert_atlas.analysis.resampling import resampled_sums
 from mbert_atlas.analysis.scores import select, sentence_counts
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.randomness import generator
@@ -57,18 +58,18 @@ def paired_t_test(baseline: Floats, system: Floats) -> Comparison:
 
 
 def permutation_test(
-    baseline: Counts, system: Counts, *, seed: int, iterations: int = 1000, runs: int = 1
+    baseline: Counts, system: Counts, ids: Sequence[str], *, seed: int, iterations: int = 1000
 ) -> Comparison:
     """Compare the micro F1 of two systems by swapping their predictions sentence by sentence.
 
     F1 needs three sums over sentences, so an iteration is one row of a matrix product of random
     swaps with what each swap changes. The p-value is the fraction of iterations, the observed
     assignment included, with at least as large a difference in either direction; the interval is
-    bootstrapped over sentences.
+    that of the test set's resamples, see :mod:`mbert_atlas.analysis.resampling`.
 
     Both systems have the right, gold and predicted items of the same sentences, int64, shape
-    ``(n, 3)``, see :func:`mbert_atlas.analysis.scores.sentence_counts`. The sentences of several
-    ``runs``, one per seed, follow each other and are resampled together.
+    ``(n, 3)``, see :func:`mbert_atlas.analysis.scores.sentence_counts`. With several seeds the same
+    ``ids`` follow each other: a sentence is swapped by seed, but resampled with all of its seeds.
     """
     # A sentence swapped moves its change (system - baseline) from the system to the baseline. With
     # (right, gold, predicted) of three sentences
@@ -78,18 +79,16 @@ def permutation_test(
     change = (system - baseline).astype(np.float64)
     totals = baseline.sum(0, dtype=np.float64), system.sum(0, dtype=np.float64)
     random = generator(seed, "permutations")
-    changes = []
-    for shape in _shapes(iterations, len(change)):
+    changes, at_a_time = [], max(1, _SWAPS_AT_A_TIME // len(change))
+    for start in range(0, iterations, at_a_time):
+        shape = min(at_a_time, iterations - start), len(change)
         moved = random.integers(0, 2, size=shape, dtype=np.uint8) @ change  # exact: whole numbers
         changes.append(_f1(totals[1] - moved) - _f1(totals[0] + moved))
     differences = np.concatenate(changes)
     before, after = (float(_f1(total)) for total in totals)
     extreme = np.count_nonzero(np.abs(differences) >= abs(after - before) - _ROUNDING)
-    low, high = _bootstrap(
-        *(counts.reshape(runs, -1, 3).sum(0) for counts in (baseline, system)),
-        seed=seed,
-        iterations=iterations,
-    )
+    sums = resampled_sums(np.stack([baseline, system], axis=1), ids).astype(np.float64)
+    low, high = np.quantile(_f1(sums[:, 1]) - _f1(sums[:, 0]), [0.025, 0.975]).tolist()
     p_value = (1 + int(extreme)) / (1 + iterations)
     return Comparison(len(change), after - before, low, high, p_value)
 
@@ -128,9 +127,8 @@ def compare_taggers(
     # All at once, so that both systems' labels are numbered alike.
     counts = sentence_counts(pa.concat_tables(tables), unit=unit)
     half = len(counts) // 2
-    return permutation_test(
-        counts[:half], counts[half:], seed=seed, iterations=iterations, runs=len(system)
-    )
+    ids = tables[0]["example_id"].to_pylist() * len(system)
+    return permutation_test(counts[:half], counts[half:], ids, seed=seed, iterations=iterations)
 
 
 def holm(p_values: Sequence[float] | Floats) -> Floats:
@@ -145,29 +143,6 @@ def holm(p_values: Sequence[float] | Floats) -> Floats:
     adjusted = np.empty_like(raw)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
-
-
-def _bootstrap(
-    baseline: Counts, system: Counts, *, seed: int, iterations: int
-) -> tuple[float, float]:
-    """Return the ends of the 95% interval of the difference in F1 over resampled sentences.
-
-    A resample repeats each sentence Poisson(1) times, for many sentences equivalent to drawing with
-    replacement.
-    """
-    random = generator(seed, "resamples")
-    differences = []
-    for shape in _shapes(iterations, len(system)):
-        times = random.poisson(1.0, size=shape).astype(np.float64)
-        differences.append(_f1(times @ system) - _f1(times @ baseline))
-    low, high = np.quantile(np.concatenate(differences), [0.025, 0.975])
-    return float(low), float(high)
-
-
-def _shapes(iterations: int, sentences: int) -> Iterator[tuple[int, int]]:
-    size = max(1, _SWAPS_AT_A_TIME // sentences)
-    for start in range(0, iterations, size):
-        yield min(size, iterations - start), sentences
 
 
 def _f1(totals: Floats) -> Floats:

@@ -24,7 +24,7 @@ def measure_transfer(
     conditions have: a two-sided paired t-test on the examples' mean scores or, for entities, a
     permutation test. 1 where p < .05, under ``corrected`` after Holm's correction over all tests of
     the table. Also returned: p-values, the ends of the 95% interval of the gain in points
-    (entities: bootstrapped over sentences), and Cohen's d_z (not for entities). ``against`` maps a
+    (entities: of the test set's resamples), and Cohen's d_z (not for entities). ``against`` maps a
     tested condition to the one that it is compared with; all others also get the difference from
     the scores by seed of the condition ``gains_over``, as ``gain_over_original``. Raises
     :class:`AtlasError` if conditions were evaluated on different examples.

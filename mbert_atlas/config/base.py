@@ -101,5 +101,4 @@ class ConfigModel(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> Any:
-        """Return pydantic's schema with these rules in every field."""
         return _strict(handler(source), source)

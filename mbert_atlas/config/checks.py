@@ -1,8 +1,4 @@
-"""Checks that the parts of a config fit together, before any job.
-
-Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`; see
-:func:`mbert_atlas.config.mistakes.gathering`.
-"""
+"""Checks that the parts of a config fit together, before any job; each reports its mistakes."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

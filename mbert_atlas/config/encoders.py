@@ -14,7 +14,8 @@ from mbert_atlas.files import read_json
 class Hub(ConfigModel):
     """An encoder on the Hugging Face hub, pinned."""
 
-    repository: str = Field(description="Repository id.")
+    repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    """Repository, as organisation/name."""
     revision: str = Field(pattern=r"^[0-9a-f]{40}$")
     """Commit hash; a branch such as main would move."""
 

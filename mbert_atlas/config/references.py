@@ -1,7 +1,4 @@
-"""What one part of a config names of another: types of such names, and checks.
-
-Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`.
-"""
+"""What one part of a config names of another: types of such names, and checks that report."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass

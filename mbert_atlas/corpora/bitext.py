@@ -21,7 +21,7 @@ from mbert_atlas.config.corpora.kinds import BitextFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
-from mbert_atlas.corpora.lines import manythings, numbered_columns, parallel_lines, require_format
+from mbert_atlas.corpora.lines import numbered_columns, parallel_lines, require_format
 from mbert_atlas.corpora.samples import shortfall
 from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.words import WordTokenizer
@@ -159,7 +159,9 @@ def _raw_pairs(file: CorpusFile, language: str, card: Card) -> Generator[_Pair, 
         for number, english, other in parallel_lines(*members, bad):
             yield _Pair(number, english, other)
     elif file.format == "manythings":
-        for number, (english, other, *_) in manythings(path, bad):
+        # Newer files have an attribution in a third column.
+        rows = numbered_columns(path, r"(?!_about)[^/]+\.txt", least=2, most=3, bad=bad)
+        for number, (english, other, *_) in rows:
             yield _Pair(number, english, other)
     elif not file.partners:
         fix = "name the file of the other language"

@@ -1,17 +1,14 @@
 """Gold word alignments, for alignment error rates."""
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from mbert_atlas.corpora.bad_rows import STRICT
+from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.lines import ascii_words, numbered_columns, numbered_lines
 from mbert_atlas.errors import DataError
-
-_logger = logging.getLogger(__name__)
 
 Link = tuple[int, int]
 _FILES = {"xlwa": 1, "naacl": 3}
@@ -52,7 +49,7 @@ def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
     columns. ``naacl`` is three: source sentences and target sentences as ``<s snum=1> ... </s>``,
     then links ``snum source target [S|P]`` from 1, where 0 is the empty word and is ignored. The
     English-Hindi test set of WPT-05 has one link past the end of its sentence, so in ``naacl`` such
-    links are dropped with a warning while they are fewer than one in a hundred.
+    links are dropped while they are few, see :class:`BadRows`.
 
     Raises DataError for a link outside its sentence, a malformed line, or files that do not belong
     together; names file and line.
@@ -62,25 +59,21 @@ def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
         problem = f"{len(paths)} files do not make a gold alignment of this format"
         fix = "give " + ", ".join(f"{number} for {name}" for name, number in _FILES.items())
         raise DataError(", ".join(map(str, paths)), f"format {format}", problem, fix)
-    sentences, outside, links = [], list[DataError](), 0
-    for sentence, found in _xlwa(*paths) if format == "xlwa" else _naacl(*paths):
-        sizes = len(sentence.source_tokens), len(sentence.target_tokens)
-        for link in found:
-            links += 1
-            if all(0 <= word < size for word, size in zip(link.words, sizes, strict=True)):
+    sentences, inside, bad = [], 0, BadRows("links") if format == "naacl" else STRICT
+    for sentence, links in _xlwa(*paths) if format == "xlwa" else _naacl(*paths):
+        n, m = len(sentence.source_tokens), len(sentence.target_tokens)
+        for link in links:
+            with bad:
+                if not (0 <= link.words[0] < n and 0 <= link.words[1] < m):
+                    problem = f"link {link.text} lies outside its sentence of {n} and {m} words"
+                    fix = "check that the files belong together, and where links count from"
+                    raise DataError(paths[-1], f"line {link.line}", problem, fix)
+                inside += 1
                 sentence.possible.add(link.words)
                 if link.is_sure:
                     sentence.sure.add(link.words)
-            else:
-                problem = "link {} lies outside its sentence of {} and {} words"
-                fix = "check that the files belong together, and whether links count from 0 or 1"
-                place = f"line {link.line}"
-                outside.append(DataError(paths[-1], place, problem.format(link.text, *sizes), fix))
         sentences.append(sentence)
-    if outside and (format != "naacl" or len(outside) * 100 >= links):
-        raise outside[0]
-    for error in outside:
-        _logger.warning("%s The link is dropped.", error)
+    bad.require_few(inside)
     if not sentences:
         raise DataError(paths[0], "", "no sentence in it", "fetch the file again")
     return sentences

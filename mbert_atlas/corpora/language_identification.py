@@ -1,99 +1,26 @@
-"""Language identification: paragraphs with their language, sampled or as released.
+"""Language identification: paragraphs with their language, sampled."""
 
-Tanti et al. (2021) released their set as an archive whose layout is not documented. Their code
-writes a processed set as one CSV per split, with the columns ``row``, ``tokens`` (wordpieces
-between blanks) and ``language``; such files are read from the zip, wherever in it they lie. As
-committed that code drops the ``##`` of wordpieces, without which the text is lost; files in which
-no token has it raise an error.
-"""
-
-import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.dataset
 
-from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
-from mbert_atlas.corpora.jobs import DerivingJob, ReadingJob
-from mbert_atlas.corpora.lines import open_zip_member
+from mbert_atlas.corpora.jobs import DerivingJob
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import check_columns, write_parquet
+from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
-from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
+from mbert_atlas.schemas import LID_EXAMPLES
 from mbert_atlas.tokenizer import open_tokenizer, special_id
 
 SPLITS = ("train", "validation", "dev", "test")
-_COLUMNS = ("tokens", "language")
-_NAMES = {"validation": "val"}
-
-
-def read(job: ReadingJob) -> None:
-    """Read the released set in its own splits, with the columns of ``schemas.LID_EXAMPLES``.
-
-    Wordpieces are joined again, so that any tokenizer can take the text; where words were split at
-    punctuation there stay blanks, which mBERT's tokenizer splits alike.
-
-    Raises DataError if a split is missing, a file lacks a column or is damaged, no wordpiece is
-    marked as continuing a word, or a language has no example.
-    """
-    origins = job.origins(*job.upstreams)
-    languages = [upstream.language.code for upstream in job.upstreams]
-    (archive,) = {path for upstream in job.upstreams for path in upstream.paths}
-    name = "Wikipedia language identification, as released"
-    card = Card(name, " ".join(sorted(languages)), bad=BadRows("examples"))
-    note = "the archive's layout is taken from the authors' code, not from a description"
-    card.notes.append(note)
-    rows: list[tuple[str, str, str, str]] = []
-    is_marked = False
-    for split in SPLITS:
-        for number, tokens, language in _examples(archive, split, card.bad):
-            is_marked |= " ##" in tokens
-            if language in languages:
-                card.counts[f"{language}: {split}"] += 1
-                rows.append((f"{split}-{number}", language, split, tokens.replace(" ##", "")))
-    card.bad.require_few(len(rows))
-    if not is_marked:
-        problem = "no token begins with ##, so that words cannot be joined again"
-        fix = "sample Wikipedia instead: give `paragraphs` and `encoder`, no `files`"
-        raise DataError(archive, "column tokens", problem, fix)
-    for language in languages:
-        if not any(card.counts[f"{language}: {split}"] for split in SPLITS):
-            fix = "drop it from the dataset's languages"
-            raise DataError(archive, f"language {language}", "there are no examples", fix)
-    write_parquet(table_of(rows, LID_EXAMPLES), job.output)
-    card.write(job.card, [archive], origins)
-
-
-def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, str, str]]:
-    """Yield line number, tokens and language of a split."""
-    member = rf"dataset_{_NAMES.get(split, split)}\.csv"
-    with open_zip_member(archive, member) as (name, content):
-        name = name.removeprefix(f"{archive}:")
-        reader = csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline=""))
-        fix = "take the archive of the authors' repository"
-        try:
-            missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
-            if missing:
-                problem = f"there is no column {missing[0]!r} (found {reader.fieldnames})"
-                raise DataError(archive, f"{name}, line 1", problem, fix)
-            for row in reader:
-                if row["tokens"] is not None and row["language"] is not None:
-                    yield reader.line_num, row["tokens"], row["language"]
-                else:
-                    place = f"{name}, line {reader.line_num}"
-                    bad.drop(DataError(archive, place, "the line is cut short", fix))
-        except (csv.Error, UnicodeDecodeError) as error:
-            place = f"{name}, after line {reader.line_num}"
-            raise DataError(archive, place, f"it cannot be read ({error})", fix) from error
 
 
 def derive(job: DerivingJob) -> None:
@@ -103,8 +30,8 @@ def derive(job: DerivingJob) -> None:
     tokenizer; exact repetitions within a language, which the paper's code keeps, are left out.
     Each language is split separately. The table has the columns of ``schemas.LID_EXAMPLES``.
 
-    Raises DataError if a file cannot be used, or fewer than ``minimum_per_language`` paragraphs of
-    a language pass (below 10, a split may lack the language).
+    Raises DataError if the tokenizer cannot be used, or fewer than ``minimum_per_language``
+    paragraphs of a language pass (below 10, a split may lack the language).
     """
     options, seed, limit = job.options, job.options["seed"], job.options["limit"]
     tables: list[pa.Table] = []
@@ -116,15 +43,18 @@ def derive(job: DerivingJob) -> None:
     card = Card("Wikipedia language identification", " ".join(paragraphs))
     card.notes += [f"seed {seed}", "drops are counted among the paragraphs looked at"]
     for language, path in track(list(paragraphs.items()), "languages sampled"):
-        table, random = _open_paragraphs(path), generator(seed, "language identification", language)
-        order = random.permutation(table.metadata.num_rows)
+        table = pyarrow.dataset.dataset(path)
+        random = generator(seed, "language identification", language)
+        order = random.permutation(table.count_rows())
         chosen, seen = _passing(table, order, limit or len(order), has_unknown)
         if len(chosen) < options["minimum_per_language"]:
             problem = f"{len(chosen)} of {len(order)} paragraphs pass"
             problem += f", {options['minimum_per_language']} needed"
             fix = "take a larger dump, leave the language out, or lower minimum_per_language"
             raise DataError(path, f"language {language}", problem, fix)
-        tables.append(_with_splits(chosen, language, options["fractions"]))
+        splits = np.repeat(SPLITS, _split_sizes(len(chosen), options["fractions"])).tolist()
+        rows = [(i, language, split, s) for (i, s), split in zip(chosen, splits, strict=True)]
+        tables.append(table_of(rows, LID_EXAMPLES))
         counts = {
             "paragraphs": len(order),
             "paragraphs looked at": seen.total(),
@@ -153,16 +83,8 @@ def _unknown_to(tokenizer_dir: Path | str | None) -> Callable[[list[str]], Itera
     return has_unknown
 
 
-def _with_splits(
-    chosen: Sequence[tuple[str, str]], language: str, fractions: Sequence[float]
-) -> pa.Table:
-    splits = np.repeat(SPLITS, _split_sizes(len(chosen), fractions)).tolist()
-    rows = zip(chosen, splits, strict=True)
-    return table_of(((i, language, split, text) for (i, text), split in rows), LID_EXAMPLES)
-
-
 def _passing(
-    paragraphs: pq.ParquetFile,
+    paragraphs: pyarrow.dataset.Dataset,
     order: np.ndarray,
     wanted: int,
     has_unknown: Callable[[list[str]], Iterable[bool]],
@@ -171,10 +93,10 @@ def _passing(
     chosen: list[tuple[str, str]] = []
     seen: set[str] = set()
     met = Counter[str]()
-    while len(chosen) < wanted and met.total() < len(order):
-        # A little more than is missing; at least twice as much as before, for few passes.
-        look_at = max((wanted - len(chosen)) * 5 // 4 + 64, met.total())
-        ids, texts = _rows(paragraphs, order[met.total() :][:look_at])
+    step = wanted * 5 // 4 + 64  # a little more than is needed, for few passes over the file
+    for start in range(0, len(order), step):
+        rows = paragraphs.take(order[start : start + step], columns=["id", "text"])
+        ids, texts = (column.to_pylist() for column in rows.columns)
         for paragraph, text, is_unknown in zip(ids, texts, has_unknown(texts), strict=True):
             if text in seen:
                 met["exact duplicate"] += 1
@@ -185,35 +107,8 @@ def _passing(
                 chosen.append((paragraph, text))
             seen.add(text)
             if len(chosen) == wanted:
-                break
+                return chosen, met
     return chosen, met
-
-
-def _open_paragraphs(path: Path) -> pq.ParquetFile:
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        problem = f"not a readable Parquet file ({error})"
-        raise DataError(path, "", problem, "delete it, so that it is made again") from error
-    check_columns(file.schema_arrow, PARAGRAPHS, path)
-    return file
-
-
-def _rows(file: pq.ParquetFile, wanted: np.ndarray) -> tuple[list[str], list[str]]:
-    """Return ids and texts of these rows in their order, with one row group in memory at a time."""
-    ids, texts, start = list[str](), list[str](), 0
-    ordered = np.sort(wanted)
-    for group in range(file.num_row_groups):
-        end = start + file.metadata.row_group(group).num_rows
-        first, last = np.searchsorted(ordered, [start, end])
-        if first < last:
-            rows = file.read_row_group(group, columns=["id", "text"])
-            rows = rows.take(pa.array(ordered[first:last] - start))
-            ids += rows["id"].to_pylist()
-            texts += rows["text"].to_pylist()
-        start = end
-    places = np.argsort(np.argsort(wanted)).tolist()
-    return [ids[place] for place in places], [texts[place] for place in places]
 
 
 def _split_sizes(items: int, fractions: Sequence[float]) -> list[int]:

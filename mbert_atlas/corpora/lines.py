@@ -68,15 +68,16 @@ def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]
     ``pattern`` is matched with the end of the member's path, from a ``/`` or from the start. Yields
     what to call it in errors, and a stream of its bytes.
 
-    Raises DataError, see :func:`open_zip_member` and :func:`open_tar_member`.
+    Raises DataError, see :func:`open_zip_member` and :func:`tar_members`.
     """
     name = Path(path).name
     if name.endswith(".zip"):
         with open_zip_member(path, pattern) as opened:
             yield opened
     elif name.endswith((".tar.gz", ".tgz")):
-        with open_bytes(path) as stream, open_tar_member(stream, path, pattern) as opened:
-            yield opened
+        # What follows the member is not read, so damage there goes unnoticed.
+        with open_bytes(path) as stream, closing(tar_members(stream, path, pattern)) as members:
+            yield next(members)
     else:
         with open_bytes(path) as stream:
             yield str(path), stream
@@ -102,32 +103,31 @@ def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO
             yield f"{archive}:{members[0]}", content
 
 
-@contextmanager
-def open_tar_member(
+def tar_members(
     archive: IO[bytes], place: Path | str, pattern: str
-) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open the first file of a tar whose path matches ``pattern``; see :func:`open_member`.
+) -> Generator[tuple[str, IO[bytes]], None, None]:
+    """Yield the files of a tar whose paths match ``pattern``; see :func:`open_member`.
 
     The ``archive`` is already decompressed, since the tarfile module takes a compressed one that is
-    cut short for a shorter one; ``place`` is what to call it in errors. What follows the member is
-    not read, so damage there goes unnoticed.
+    cut short for a shorter one; ``place`` is what to call it in errors.
 
     Raises DataError if the archive is damaged or has no such file.
     """
-    names: list[str] = []
+    names, is_found = list[str](), False
     with damage_in_one_sentence(place), tarfile.open(fileobj=archive, mode="r|") as opened:
         for member in opened:
             content = opened.extractfile(member) if member.isfile() else None
             if content is not None and re.search(rf"(?:^|/){pattern}$", member.name):
+                is_found = True
                 yield f"{place}:{member.name}", content
-                return
             names.append(member.name)
-    raise _no_member(place, pattern, "no such member", names)
+    if not is_found:
+        raise _no_member(place, pattern, "no such member", names)
 
 
 def _no_member(place: Path | str, pattern: str, found: str, names: list[str]) -> DataError:
     member, problem = pattern.replace("\\", ""), f"found {found} among {short_list(names)}"
-    fix = "fetch the archive again or correct the source's format and language"
+    fix = "fetch the archive again or correct the source's format, language or split"
     return DataError(place, f"member {member}", problem, fix)
 
 
@@ -184,10 +184,9 @@ def _name(path: Path, member: str) -> str:
 
 
 def split_columns(line: str, width: int, path: Path | str, number: int) -> list[str]:
-    """Split a tab-separated line (no quoting) that must have ``width`` columns.
+    """Split a tab-separated line (no quoting).
 
-    Raises DataError if the number of columns differs, or it is not UTF-8, see
-    :func:`decoded_lines`.
+    Raises DataError if it has not ``width`` columns, or is not UTF-8.
     """
     require_text(line, path, number)
     columns = line.split("\t")
@@ -214,14 +213,6 @@ def numbered_columns(
             width = width or min(max(line.count("\t") + 1, least), most)
             with bad:
                 yield number, split_columns(line, width, path, number)
-
-
-def manythings(path: Path, bad: BadRows) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, columns) of a Tatoeba pair of manythings.org, alone or in a zip.
-
-    The columns are English, the other language and, in newer files, an attribution.
-    """
-    return numbered_columns(path, r"(?!_about)[^/]+\.txt", least=2, most=3, bad=bad)
 
 
 def short_list(names: Sequence[str], most: int = 8) -> str:

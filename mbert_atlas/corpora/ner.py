@@ -12,7 +12,7 @@ import gzip
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -29,11 +29,11 @@ from mbert_atlas.corpora.lines import (
     ascii_words,
     decoded_lines,
     open_member,
-    open_tar_member,
     open_zip_member,
     require_format,
     require_text,
     split_columns,
+    tar_members,
 )
 from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script
@@ -137,9 +137,9 @@ def _open(path: Path, format: str, language: str, member: str) -> Iterator[tuple
     with (
         open_zip_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
         gzip.open(packed) as unpacked,
-        open_tar_member(cast(IO[bytes], unpacked), archive, member) as opened,
+        closing(tar_members(cast(IO[bytes], unpacked), archive, member)) as members,
     ):
-        yield opened
+        yield next(members)
 
 
 def entity_tags(table: pa.Table) -> tuple[str, ...]:

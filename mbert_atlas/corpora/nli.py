@@ -206,8 +206,8 @@ def derive(job: DerivingJob) -> None:
     rows nor on the other pairs, and it is the same in all languages. Rows of one split and id are
     translations of each other, as in XNLI; ``language`` is that of the side that is not English.
 
-    Raises DataError if an English pair is repeated, a pair has another label in English, or no pair
-    of a language has an English counterpart.
+    Raises DataError if a pair has another label in English, or no pair of a language has an English
+    counterpart.
     """
     (path,), seed = job.tables, job.options["seed"]
     rows = read_parquet(path, NLI_PAIRS).to_pylist()
@@ -228,13 +228,7 @@ def derive(job: DerivingJob) -> None:
 def _mixed(
     rows: Sequence[dict[str, str]], languages: Sequence[str], seed: int, path: Path, card: Card
 ) -> Iterator[dict[str, str]]:
-    english: dict[tuple[str, str], dict[str, str]] = {}
-    for row in rows:
-        if row["language"] == ENGLISH:
-            key = (row["split"], row["id"])
-            if key in english:
-                raise DataError(path, f"pair {row['id']}", "is repeated", "remove one of them")
-            english[key] = row
+    english = {(row["split"], row["id"]): row for row in rows if row["language"] == ENGLISH}
     for row in rows:
         if row["language"] not in languages:
             continue

@@ -1,8 +1,10 @@
-"""Running text out of any corpus, for training tokenisers and encoders."""
+"""Running text, for training tokenisers and encoders.
 
-import re
+Formats: ``lines``: a text a line; ``vline``: a verse a line, where ``<range>`` means that it is
+part of the line before. Files may be ``.gz``, ``.bz2`` or ``.xz``.
+"""
+
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -10,13 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mbert_atlas.config.corpora.kinds import PlainTextFormat
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
-from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
-from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format
+from mbert_atlas.corpora.jobs import CorpusFile, Options, ReadingJob, Upstream, read_single
+from mbert_atlas.corpora.lines import numbered_lines, require_format
 from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
-from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import AGAIN
 from mbert_atlas.randomness import generator
@@ -25,54 +26,11 @@ from mbert_atlas.schemas import PARAGRAPHS
 _RANGE = "<range>"
 
 
-def iter_texts(
-    path: Path | str, format: str, *, language: str = "en", bad: BadRows = STRICT
-) -> Iterator[str]:
-    """Yield the texts of a corpus file one by one, stripped, without empty ones.
-
-    Formats: ``paragraphs``: Parquet with a column ``text`` (paragraphs, language identification
-    examples, sentences); ``lines``: a text a line; ``conllu``: the sentences of a treebank, without
-    those whose words the release withholds; ``vline``: a verse a line, where ``<range>`` means that
-    it is part of the line before; ``manythings``: English and another language, tab-separated,
-    alone or zipped; ``moses``: a zip whose members end in language codes. Text files may be
-    ``.gz``, ``.bz2`` or ``.xz``.
-
-    ``language`` is the side of a bitext, for ``manythings`` ``en`` or any other. ``bad`` collects
-    what cannot be used; without it the first bad line raises an error.
-
-    Raises DataError for a missing, empty, damaged or non-UTF-8 file, or one of another format.
-    """
-    path = Path(path)
-    require_format(format, PlainTextFormat, path)
-    return (text for text in map(str.strip, _texts(path, format, language, bad)) if text)
-
-
-def _texts(path: Path, format: str, language: str, bad: BadRows) -> Iterator[str]:
-    if format == "paragraphs":
-        with _parquet(path) as file:
-            for batch in file.iter_batches(columns=["text"]):
-                yield from batch.column("text").to_pylist()
-    elif format == "conllu":
-        for sentence in parse_conllu(numbered_lines(path, bad=None), path, bad):
-            if not sentence.is_withheld:
-                yield sentence.text
-    elif format == "manythings":
-        for _, columns in manythings(path, bad):
-            yield columns[int(language != "en")]
-    else:
-        for _, line in numbered_lines(path, rf"[^/]+\.{re.escape(language)}", bad):
-            if format != "vline" or line.strip() != _RANGE:
-                yield line
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    try:
-        with pq.ParquetFile(path) as file:
-            yield file
-    except (pa.ArrowException, KeyError, OSError) as error:
-        problem = f"not a readable Parquet file with it ({error})"
-        raise DataError(path, "column text", problem, "remake the file") from error
+def texts_of(path: Path) -> Iterator[str]:
+    """Yield the column ``text`` of a Parquet file."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=["text"]):
+            yield from batch.column("text").to_pylist()
 
 
 def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
@@ -80,11 +38,9 @@ def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
 
     Row groups are shuffled, and the texts of each, so that no more than one is in memory. Seed and
     language decide the order.
-
-    Raises DataError if it is not such a file.
     """
     random = generator(seed, "texts", language)
-    with _parquet(path) as file:
+    with pq.ParquetFile(path) as file:
         for group in random.permutation(file.num_row_groups):
             texts = file.read_row_group(group, columns=["text"]).column("text")
             yield from texts.take(random.permutation(len(texts))).to_pylist()
@@ -96,7 +52,7 @@ def read(job: ReadingJob) -> None:
     Files are read in turn, up to ``limit`` texts; the title is the file's name, the page its
     number.
 
-    Raises DataError, see :func:`iter_texts`; also if there is no text at all.
+    Raises DataError for a missing, empty, damaged or non-UTF-8 file, an unknown format, or no text.
     """
     read_single(job, _read_language)
 
@@ -107,9 +63,7 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     texts = (
         (f"{code}-{number}-{position}", code, number, file.path.name, text)
         for number, file in enumerate(files)
-        for position, text in enumerate(
-            iter_texts(file.path, file.format, language=code, bad=card.bad)
-        )
+        for position, text in enumerate(_texts(file, card.bad))
     )
     rows = list(islice(texts, limit))
     card.bad.require_few(len(rows))
@@ -121,3 +75,12 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     card.counts["texts"] = len(rows)
     card.notes += shortfall(limit, len(rows), "texts")
     return table_of(rows, PARAGRAPHS), card
+
+
+def _texts(file: CorpusFile, bad: BadRows) -> Iterator[str]:
+    """Yield the texts of a file, stripped, without empty ones."""
+    require_format(file.format, PlainTextFormat, file.path)
+    for _, line in numbered_lines(file.path, bad=bad):
+        text = line.strip()
+        if text and (file.format != "vline" or text != _RANGE):
+            yield text

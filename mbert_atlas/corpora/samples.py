@@ -50,12 +50,11 @@ def shortfall(requested: int | None, found: int, what: str) -> list[str]:
 
 
 def held_out(strata: npt.NDArray[np.str_], fraction: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Mark a random fraction of the rows, the same in every stratum.
+    """Return which rows are a random fraction (0 to 1) of each stratum, such as a language.
 
-    Each stratum is split separately, its part rounded down (Tanti et al. 2021, appendix A). Which
-    of its rows are drawn depends on the seed and on their number, not on other strata. ``strata``,
-    shape ``(n,)``, names that of each row, such as its language; the result, of the same shape, is
-    True for rows that are held out. ``fraction`` is 0 to 1.
+    Each is split separately, its part rounded down (Tanti et al. 2021, appendix A). Which rows are
+    drawn depends on the seed and on their number, not on other strata. ``strata`` names that of
+    each row; it and the result have the shape ``(n,)``.
     """
     share = Fraction(str(fraction))  # str: 0.1 means 1/10
     marks = np.zeros(len(strata), dtype=np.bool_)

@@ -5,7 +5,6 @@ names lines, and reads English EWT several times more slowly; tests compare it w
 """
 
 import re
-import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +15,17 @@ import pyarrow as pa
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import decoded_lines, numbered_lines, require_text, split_columns
+from mbert_atlas.corpora.lines import (
+    decoded_lines,
+    numbered_lines,
+    require_text,
+    split_columns,
+    tar_members,
+)
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import damage_in_one_sentence, open_bytes
+from mbert_atlas.files import open_bytes
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import SENTENCES
 
@@ -57,11 +62,6 @@ class Sentence:
     def text(self) -> str:
         """Its text, or else its words."""
         return self.comments.get("text") or " ".join(self.forms)
-
-    @property
-    def is_withheld(self) -> bool:
-        """Whether the release leaves out the words."""
-        return all(form == _WITHHELD for form in self.forms)
 
 
 def read(job: ReadingJob) -> None:
@@ -104,7 +104,7 @@ def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...
         treebank = re.sub(r"^([a-z]+(_\w+)?)-ud-[a-z0-9-]+$", r"\1", name)
         for sentence in parse_conllu(lines, place, card.bad):
             counts["sentences read"] += 1
-            if sentence.is_withheld:
+            if set(sentence.forms) == {_WITHHELD}:
                 card.dropped["text withheld from the release"] += 1
                 continue
             number = sentence.comments.get("sent_id") or counts["sentences read"]
@@ -127,33 +127,17 @@ def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...
 def _treebanks(upstream: Upstream, split: str) -> Iterator[tuple[str, Iterable[tuple[int, str]]]]:
     """Yield the name and the numbered lines of each treebank of a language; read each at once."""
     for path in upstream.paths:
-        if path.suffix == ".tgz":
-            yield from _of_release(path, upstream.language.ud_code, split)
-        else:
+        if path.suffix != ".tgz":
             yield str(path), numbered_lines(path, bad=None)
-
-
-def _of_release(
-    archive: Path, code: str, split: str
-) -> Iterator[tuple[str, Iterable[tuple[int, str]]]]:
-    """Yield all treebanks of a language and split, which may be in parts (``train-a``)."""
-    pattern = rf"(?:^|/){re.escape(code)}_\w+-ud-{re.escape(split)}(?:-[a-z0-9-]+)?\.conllu$"
-    is_found = False
-    # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
-    with damage_in_one_sentence(archive), open_bytes(archive) as stream:
-        with tarfile.open(fileobj=stream, mode="r|") as opened:
-            for member in track(opened, f"members of {archive.name}"):
-                content = opened.extractfile(member) if member.isfile() else None
-                if content is not None and re.search(pattern, member.name):
-                    is_found = True
-                    place = f"{archive}:{member.name}"
-                    yield place, decoded_lines(content, place, bad=None)
-        while stream.read(1 << 20):
-            pass  # the checksum is at the very end
-    if not is_found:
-        fix = "correct the language's UD code or choose another split"
-        where = f"{code}_*-ud-{split}.conllu"
-        raise DataError(archive, where, "there is no such file", fix)
+            continue
+        # A split may be in parts (train-a).
+        pattern = rf"{upstream.language.ud_code}_.*-ud-{split}.*\.conllu"
+        with open_bytes(path) as stream:
+            members = tar_members(stream, path, pattern)
+            for place, content in track(members, f"treebanks of {path.name}"):
+                yield place, decoded_lines(content, place, bad=None)
+            while stream.read(1 << 20):
+                pass  # the checksum is at the very end
 
 
 def parse_conllu(

@@ -9,10 +9,7 @@ import pyarrow as pa
 from mbert_atlas.encoding.stores import Examples, TaskEncoding, write_store
 from mbert_atlas.registry import Registry
 
-__all__ = ["ENCODINGS", "encode", "labels_of"]
-
 ENCODINGS = Registry(
-    "encoding for a task",
     {
         "nli": "encoding.classes:NLI",
         "language_identification": "encoding.classes:LANGUAGE_IDENTIFICATION",

@@ -19,7 +19,11 @@ from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 _logger = logging.getLogger(__name__)
 _TEXTS_AT_A_TIME = 2048
 _SENTENCE_END = re.compile(r"(?<=[.!?؟۔।॥])\s+|(?<=[。！？])\s*")
-"""The full stops of Latin, Greek, Cyrillic, Arabic, Urdu and Devanagari precede a blank."""
+"""The full stops of Latin, Greek, Cyrillic, Arabic, Urdu and Devanagari precede a blank.
+
+Good enough to count sentences: abbreviations end one, too, and a language without such punctuation
+(Thai) has one sentence per paragraph.
+"""
 
 
 def encode_texts(
@@ -38,10 +42,10 @@ def encode_texts(
     ``languages`` of its meta data, where ``pieces`` and, if they are counted, ``sentences`` are the
     numbers of subwords and sentences of each language).
 
-    Texts by language are read once, up to so many texts or sentences (:func:`split_sentences`) of
-    each. A row has at most ``max_length`` tokens, special ones included. If ``packed``, texts
-    follow each other, so that all rows of a language but the last have the maximal length; else
-    each text begins a row. Raises a DataError if a language has no text.
+    Texts by language are read once, up to so many texts or sentences of each. A row has at most
+    ``max_length`` tokens, special ones included. If ``packed``, texts follow each other, so that
+    all rows of a language but the last have the maximal length; else each text begins a row. Raises
+    a DataError if a language has no text.
     """
     tokenizer = open_tokenizer(tokenizer_dir)
     first, last = (
@@ -81,22 +85,13 @@ def encode_texts(
     save_arrays(output, arrays, meta)
 
 
-def split_sentences(text: str) -> list[str]:
-    """Split a paragraph after final punctuation.
-
-    Good enough to count sentences: abbreviations end one, too, and a language without such
-    punctuation (Thai) has one sentence per paragraph.
-    """
-    return [part for part in _SENTENCE_END.split(text) if part]
-
-
 def _first_sentences(
     texts: Iterable[str], wanted: int, counts: dict[str, int], language: str
 ) -> Iterator[str]:
     """Yield texts up to a number of sentences, the last one cut; count them."""
     counts[language] = 0
     for text in texts:
-        sentences = split_sentences(text)
+        sentences = [part for part in _SENTENCE_END.split(text) if part]
         kept = sentences[: wanted - counts[language]]
         counts[language] += len(kept)
         yield text if len(kept) == len(sentences) else " ".join(kept)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
-from mbert_atlas.arrays import TokenStore, load_arrays, save_arrays
+from mbert_atlas.arrays import save_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
@@ -106,15 +106,6 @@ def in_chunks(table: pa.Table, description: str) -> Iterator[tuple[int, pa.Table
     starts = range(0, table.num_rows, _EXAMPLES_AT_A_TIME)
     for start in track(starts, description):
         yield start, table.slice(start, _EXAMPLES_AT_A_TIME)
-
-
-def open_store(path: Path | str, task: str) -> TokenStore:
-    """Open the encoded examples of a task; raise a DataError if the folder holds something else."""
-    store = load_arrays(path)
-    if store.meta.get("task") != task:
-        problem = f"encoded for {store.meta.get('task', 'no task')}, not for {task}"
-        raise DataError(path, "meta.json, key task", problem, "encode it again")
-    return store
 
 
 def write_store(task: str, examples: Examples, encoded: Encoded, output: Path | str) -> None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -44,7 +43,8 @@ def encode_tags(
     column is missing, forms and tags differ in number or a tag is unknown.
     """
     examples.require_columns("id", "language", "forms", tag_column)
-    tags = _tag_numbers(examples, tag_column)
+    column = _column_of_words(examples, tag_column, "tags")
+    tags = _tag_numbers(examples, column, column.flatten())
     tokenizer, unknown = examples.truncating_tokenizer()
     labelled = np.zeros(tokenizer.get_vocab_size(), dtype=np.bool_)
     if labelled_pieces == "non_continuation":
@@ -88,14 +88,9 @@ def encode_trees(examples: Examples) -> Encoded:
     relation is unknown.
     """
     examples.require_columns("id", "language", "forms", "heads", "deprels")
-    place = examples.table.column_names.index("deprels")
-    relations = examples.table.column(place).combine_chunks()
+    relations = _column_of_words(examples, "deprels", "relations")
     universal = pc.replace_substring_regex(relations.flatten(), ":.*", "")
-    stripped = pa.ListArray.from_arrays(
-        offsets_of(pc.list_value_length(relations)).astype(np.int32), universal
-    )
-    examples = replace(examples, table=examples.table.set_column(place, "deprels", stripped))
-    numbers = _tag_numbers(examples, "deprels")
+    numbers = _tag_numbers(examples, relations, universal)
     heads = _column_of_words(examples, "heads", "heads").flatten().to_numpy(zero_copy_only=False)
     tokenizer, unknown = examples.truncating_tokenizer()
     dropped: Counter[str] = Counter()
@@ -151,11 +146,10 @@ def _subword_labels(tags: Ints, words: Ints, is_labelled: npt.NDArray[np.bool_])
     return np.where((words != NO_WORD) & (begins | is_labelled), tags[words], NO_LABEL)
 
 
-def _tag_numbers(examples: Examples, tag_column: str) -> Ragged:
-    """Return the number of each word's tag, int32."""
-    column = _column_of_words(examples, tag_column, "tags")
+def _tag_numbers(examples: Examples, column: pa.ListArray, tags: pa.Array) -> Ragged:
+    """Return the number of each word's tag, int32; ``tags`` are those of a column, flat."""
     numbers = examples.label_numbers(
-        pc.list_flatten(column), lambda number: pc.list_parent_indices(column)[number].as_py()
+        tags, lambda number: pc.list_parent_indices(column)[number].as_py()
     )
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     return Ragged(numbers, offsets_of(lengths))

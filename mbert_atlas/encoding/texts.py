@@ -1,6 +1,6 @@
 """Texts without labels as token stores: for their vectors, and in several languages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from mbert_atlas.arrays import Ragged, TokenStore, offsets_of, save_arrays
 from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
 from mbert_atlas.errors import DataError
-from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
+from mbert_atlas.tokenizer import open_tokenizer, tokenizer_digest
 
 
 def encode_unlabelled(examples: Examples, *, repeat_specials: bool = False) -> Encoded:
@@ -24,28 +24,15 @@ def encode_unlabelled(examples: Examples, *, repeat_specials: bool = False) -> E
     cut and when its tokens are averaged. Raises a DataError if a column is missing.
     """
     examples.require_columns("id", "language", "text")
-    table, encode = examples.table, _Encoder(examples.tokenizer_dir, examples.max_length)
+    table, (tokenizer, _) = examples.table, examples.truncating_tokenizer()
     chunks = (part.column("text").to_pylist() for _, part in in_chunks(table, examples.title))
-    rows = [row for texts in chunks for row in encode(texts, repeat_specials)]
+    rows = [one.ids for texts in chunks for one in tokenizer.encode_batch_fast(texts)]
+    if repeat_specials:
+        rows = [[row[0], *row[: examples.max_length - 2], row[-1]] for row in rows]
     arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(rows, np.int32)}
     if "split" in table.column_names:
         arrays["split"] = np.array(table.column("split").to_pylist(), dtype=np.str_)
     return Encoded(range(table.num_rows), arrays, {}, {"repeat_specials": repeat_specials})
-
-
-class _Encoder:
-    """Encodes texts as rows ``[CLS] subwords [SEP]`` of a maximal length."""
-
-    def __init__(self, folder: Path | str, max_length: int) -> None:
-        self._tokenizer, self._room = open_tokenizer(folder), max_length - 2
-        self._first, self._last = (
-            special_id(self._tokenizer, token, folder) for token in ("[CLS]", "[SEP]")
-        )
-
-    def __call__(self, texts: Sequence[str], repeat_specials: bool = False) -> Iterator[list[int]]:
-        for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False):
-            ids = [self._first, *encoding.ids, self._last] if repeat_specials else encoding.ids
-            yield [self._first, *ids[: self._room], self._last]
 
 
 def encode_parallel(
@@ -59,10 +46,10 @@ def encode_parallel(
     """Write the sentences of parallel sets of premises and hypotheses as a token store.
 
     A sentence that comes several times in the first language is taken once, and cut at
-    ``max_length``, special tokens included. The store has ``input_ids``
-    (ragged int32, special tokens at both ends), all sentences of the first language, then those of
-    the second, in the same order; and ``part`` (int32), the number of the sentence's table. Raises
-    a DataError if a language lacks a pair that the first one has.
+    ``max_length``, special tokens included. The store has ``input_ids`` (ragged int32), all
+    sentences of the first language, then those of the second, in the same order; and ``part``
+    (int32), the number of the sentence's table. Raises a DataError if a language lacks a pair that
+    the first one has.
     """
     texts: dict[str, list[str]] = {code: [] for code in languages}
     parts: list[int] = []
@@ -80,8 +67,9 @@ def encode_parallel(
         for code, own in by_language.items():
             texts[code] += [own[key] for key in places.values()]
         parts += [number] * len(places)
-    encode = _Encoder(tokenizer_dir, max_length)
-    rows = [row for sentences in texts.values() for row in encode(sentences)]
+    tokenizer = open_tokenizer(tokenizer_dir)
+    tokenizer.enable_truncation(max_length)
+    rows = [one.ids for some in texts.values() for one in tokenizer.encode_batch_fast(some)]
     arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(rows, np.int32)}
     arrays["part"] = np.array(parts, dtype=np.int32)
     meta = {"languages": list(languages), "tokenizer": tokenizer_digest(tokenizer_dir)}

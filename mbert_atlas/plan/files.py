@@ -63,10 +63,6 @@ class Files:
         ]
         return list(dict.fromkeys(paths))
 
-    def worlds(self) -> list[str]:
-        """Return the rules that write upstream files of the miniature."""
-        return sorted({self.world(name) for name in self.upstream_files})
-
     def written_by(self, world: str) -> list[str]:
         """Return the upstream files that one of these rules writes."""
         return [self.upstream(name) for name in self.upstream_files if self.world(name) == world]
@@ -237,7 +233,7 @@ class Files:
 
     def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
         """Return the metric and the languages that decide between the draws of a search."""
-        run = self.runs[next(iter(self.runs.draws(search)))]
+        run = self.runs[next(iter(self.runs.searches[search]))]
         family: Any = self.config.runs[run.family]
         criterion = family.search.choose_by.model_dump()[protocol]
         codes = [

@@ -238,10 +238,6 @@ class Plan(Files):
             for item in artifact.measurements
         ]
 
-    def resampled(self, scope: str) -> list[str]:
-        """Return the files next to the measurements with their values on resampled test sets."""
-        return self.measured(scope, kind="resamples")
-
     def made(self, scope: str, paper: str = "") -> list[str]:
         """Return the files that a scope shows; no rule makes those of ``available/``."""
         paths = [

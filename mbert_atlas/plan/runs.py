@@ -58,7 +58,8 @@ class RunTable:
         self._by_key: dict[tuple[str, str | None, Protocol], Run] = {}
         self._by_id: dict[str, Run] = {}
         self._by_content: dict[str, Run] = {}
-        self._draws: dict[str, dict[str, Draw]] = {}
+        self.searches: dict[str, dict[str, Draw]] = {}
+        """By name, ``family[-language]``: what each draw sets, by the id of its run."""
         for name, family in config.runs.items():
             languages: list[str | None] = [*family.languages] if family.languages else [None]
             for language in languages:
@@ -66,19 +67,12 @@ class RunTable:
                     self.get(name, language, protocol)
                 if family.kind == "finetuning" and family.search:
                     search = _name(name, language)
-                    self._draws[search] = self._draw(search, name, language, family.search)
-
-    def searches(self) -> list[str]:
-        """Return the names of the searches that draw: ``family[-language]``."""
-        return [name for name, draws in self._draws.items() if draws]
+                    if draws := self._draw(search, name, language, family.search):
+                        self.searches[search] = draws
 
     def drawn(self) -> set[str]:
         """Return the ids of the runs of all draws."""
-        return {run for draws in self._draws.values() for run in draws}
-
-    def draws(self, search: str) -> dict[str, Draw]:
-        """Return the draws of a search by its name: the id of the run of each, and what it sets."""
-        return self._draws.get(search, {})
+        return {run for draws in self.searches.values() for run in draws}
 
     def _draw(
         self, name: str, family: str, language: str | None, search: Search
@@ -109,7 +103,6 @@ class RunTable:
         return draws
 
     def __iter__(self) -> Iterator[Run]:
-        """Yield every distinct run once."""
         return iter(self._by_id.values())
 
     def __getitem__(self, run_id: str) -> Run:

@@ -42,11 +42,9 @@ class Volume:
     subwords: float = 0.0
 
     def __mul__(self, factor: float) -> "Volume":
-        """Return a multiple of the volume."""
         return Volume(self.examples * factor, self.subwords * factor)
 
     def __add__(self, other: "Volume") -> "Volume":
-        """Return the sum of two volumes."""
         return Volume(self.examples + other.examples, self.subwords + other.subwords)
 
     def shortened(self, length: float) -> "Volume":

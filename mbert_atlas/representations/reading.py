@@ -78,7 +78,7 @@ def read_features(path: Path, layer: int = -1) -> FeatureArrays:
     """Open the output of :func:`mbert_atlas.representations.extraction.extract_features`.
 
     ``layer`` is the hidden state, 0 for the embeddings, -1 for the last stored one. Raises a
-    DataError if that layer is not stored, or an array is missing or damaged.
+    DataError if that layer is not stored.
     """
     stored = load_arrays(path)
     layers = list(stored.meta["layers"])

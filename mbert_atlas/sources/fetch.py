@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from mbert_atlas.errors import AtlasError, DataError
@@ -88,17 +88,14 @@ def fetch_all(
 
     Raises AtlasError if some cannot be fetched; names each with its reason.
     """
-    failures = []
-    for path in track(list(paths), "files"):
+    folder, failures = Path(downloads), []
+    fetches = [partial(fetch, path, folder / path, sources) for path in paths]
+    for hub in snapshots:
+        if not (target := folder / snapshot_path(*hub)).exists():
+            fetches.append(partial(fetch_snapshot, *hub, target, sources))
+    for fetch_one in track(fetches, "files"):
         try:
-            fetch(path, Path(downloads) / path, sources)
-        except AtlasError as error:
-            failures.append(str(error))
-    for repository, revision in snapshots:
-        target = Path(downloads) / snapshot_path(repository, revision)
-        try:
-            if not target.exists():
-                fetch_snapshot(repository, revision, target, sources)
+            fetch_one()
         except AtlasError as error:
             failures.append(str(error))
     if failures:
@@ -187,9 +184,7 @@ def fetch_snapshot(
     download resumes at the next call. Of the repository only the files that match
     ``SNAPSHOT_PATTERNS`` are taken: no code and no pickled weights.
 
-    Raises DataError if the revision is no full commit hash, the snapshot is incomplete, a checksum
-    of the mirror is wrong, the hub returns an error, or it would need the network although offline;
-    TransientError if the disk is full.
+    Raises as :func:`fetch`, and a DataError if the snapshot is incomplete.
     """
     path, destination = snapshot_path(repository, revision), Path(destination)
     if (copies := sources.copies) and (held := copies.files_under(path)):

@@ -11,9 +11,9 @@ from pathlib import Path
 from string import Formatter
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from mbert_atlas import strict_yaml
+from mbert_atlas.config.reading import read_yaml, validate
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_text
 
@@ -22,6 +22,7 @@ SNAPSHOT_FOLDER = "hf"
 SNAPSHOT_PATTERNS = ("*.json", "*.txt", "*.model", "model.safetensors")
 """Top-level files of a hub model that an encoder needs; weights as safetensors only."""
 
+_MODELS = "mbert_atlas/sources/register.py"
 _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -118,16 +119,7 @@ def checked_path(path: str) -> str:
 
 
 def snapshot_path(repository: str, revision: str) -> str:
-    """Return the path of a hub snapshot in a mirror folder, ``hf/<organisation>--<name>@<hash>``.
-
-    Raises DataError if ``repository`` is not ``organisation/name`` or ``revision`` not a full hash.
-    """
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", repository) is None:
-        raise DataError(repository, "", "not the name of a hub repository", "write it as org/name")
-    if re.fullmatch(r"[0-9a-f]{40}", revision) is None:
-        problem = "not a full commit hash, and a branch or short hash could move"
-        fix = "pin the 40-digit hash on the model's history page"
-        raise DataError(repository, f"revision {revision!r}", problem, fix)
+    """Return a hub snapshot's path in a mirror folder, ``hf/<organisation>--<name>@<hash>``."""
     return f"{SNAPSHOT_FOLDER}/{repository.replace('/', '--')}@{revision}"
 
 
@@ -154,21 +146,11 @@ class Register:
     def read(cls, path: Path | str) -> Self:
         """Read and check a register (``resources/sources.yaml``) and its checksum file.
 
-        Raises DataError if it is missing, not YAML, breaks the schema, or repeats an id; names the
-        entry and the key.
+        Raises DataError if it is missing, not YAML, breaks the schema, or repeats an id; names line
+        and key.
         """
         path = Path(path)
-        raw = strict_yaml.read(path)
-        try:
-            content = _RegisterFile.model_validate(raw)
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            if len(first["loc"]) > 1 and isinstance(first["loc"][1], int):
-                entry = raw["sources"][first["loc"][1]]
-                name = entry.get("id") if isinstance(entry, dict) else None
-                place += f" (id {name})" if name else ""
-            raise DataError(path, place or "top", first["msg"], "correct the register") from error
+        content = validate(_RegisterFile, read_yaml(path), [path], described=_MODELS)
         seen: set[str] = set()
         for entry in content.sources:
             if entry.id in seen:

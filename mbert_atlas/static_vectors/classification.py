@@ -18,13 +18,10 @@ from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.static_vectors import PairClassifier
 from mbert_atlas.encoders.precision import default_device
-from mbert_atlas.encoding.stores import open_store
-from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
 
-_TASK = "nli"
 _ROWS = 4096
 
 
@@ -44,14 +41,12 @@ def classify_with_static_vectors(
     training over its batch, in prediction by the average over all batches.
 
     The vectors are those of :func:`mbert_atlas.static_vectors.training.train_static_vectors`. Pairs
-    to learn from and sets to ``evaluate``, by name, are token stores; the ``languages`` of each set
-    are predicted, with columns of ``schemas.CLASS_PREDICTIONS``. Raises a DataError if pairs were
-    encoded by another tokenizer.
+    to learn from and sets to ``evaluate``, by name, are token stores of the same tokenizer; the
+    ``languages`` of each set are predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
     """
-    stored = load_arrays(vectors)
-    table = stored.dense("vectors")
-    training = _open(train, stored, vectors)
-    tests = {name: _open(path, stored, vectors) for name, path in evaluate.items()}
+    table = load_arrays(vectors).dense("vectors")
+    training = load_arrays(train)
+    tests = {name: load_arrays(path) for name, path in evaluate.items()}
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "network"))
         network = nn.Sequential(
@@ -65,7 +60,7 @@ def classify_with_static_vectors(
         labels = training.dense("labels").astype(np.int64)
         _train(network, mean_vectors(training, table), labels, spec, seed)
     network.eval()
-    task = tasks.get(_TASK)
+    task = tasks.get("nli")
     predictions = []
     for name, store in tests.items():
         rows = np.flatnonzero(np.isin(store.dense("language"), languages[name]))
@@ -73,14 +68,6 @@ def classify_with_static_vectors(
         examples = task.examples(store, rows)
         predictions.append(task.decode(examples, outputs, store.meta["labels"], name))
     write_parquet(pa.concat_tables(predictions), output)
-
-
-def _open(path: Path, vectors: TokenStore, origin: Path) -> TokenStore:
-    store = open_store(path, _TASK)
-    if store.meta["tokenizer"] != vectors.meta["tokenizer"]:
-        problem = f"the pairs were not encoded by the tokenizer of {origin}"
-        raise DataError(path, "meta.json, key tokenizer", problem, "encode them again")
-    return store
 
 
 @torch.inference_mode()

@@ -12,7 +12,7 @@ from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.config.static_vectors import StaticVectors
 from mbert_atlas.progress import track
 from mbert_atlas.static_vectors.glove import glove
-from mbert_atlas.tokenizer import open_tokenizer, require_tokenizer
+from mbert_atlas.tokenizer import open_tokenizer
 
 
 def train_static_vectors(
@@ -25,11 +25,9 @@ def train_static_vectors(
 
     The input is what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the
     tokenizer. With one thread of word2vec, a seed determines every byte; with more, threads
-    overwrite each other's steps, and vectors differ slightly between runs. Raises a DataError if
-    the texts were encoded by another tokenizer.
+    overwrite each other's steps, and vectors differ slightly between runs.
     """
     encoded = load_arrays(store)
-    require_tokenizer(store, encoded.meta["tokenizer"], tokenizer_dir)
     rows, size = encoded.ragged("input_ids"), open_tokenizer(tokenizer_dir).get_vocab_size()
     ends = np.concatenate([rows.values[rows.offsets[:-1]], rows.values[rows.offsets[1:] - 1]])
     counts = np.bincount(rows.values, minlength=size) - np.bincount(ends, minlength=size)

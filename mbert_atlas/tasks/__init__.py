@@ -11,7 +11,6 @@ from mbert_atlas.registry import Registry
 from mbert_atlas.tasks.base import EncoderWithHead, Task
 
 TASKS = Registry(
-    "task",
     {
         "nli": "tasks.text_classification:TextClassification",
         "tagging": "tasks.tagging:Tagging",
@@ -25,10 +24,7 @@ TASKS = Registry(
 
 
 def get(name: str) -> Task:
-    """Return a task by name.
-
-    Raises an AtlasError if there is none; names the tasks.
-    """
+    """Return a task by name."""
     task: Task = TASKS.load(name)()
     return task
 

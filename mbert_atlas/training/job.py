@@ -9,12 +9,11 @@ import numpy as np
 import torch
 
 from mbert_atlas import tasks
-from mbert_atlas.arrays import TokenStore
+from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.parts import parts_of, reinitialise
-from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.randomness import derive_seed
@@ -142,7 +141,10 @@ def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
 
     Raises a DataError if they are of another task or tokenizer, or too long.
     """
-    store = open_store(path, task)
+    store = load_arrays(path)
+    if store.meta.get("task") != task:
+        problem = f"encoded for {store.meta.get('task', 'no task')}, not for {task}"
+        raise DataError(path, "meta.json, key task", problem, "encode it again")
     require_tokenizer(path, store.meta["tokenizer"], encoder)
     longest = int(store.ragged("input_ids").lengths.max())
     positions = read_json(encoder / "config.json")["max_position_embeddings"]

@@ -35,6 +35,7 @@ def predict(
     lengths = examples.lengths
     counts = np.ones(len(lengths), dtype=np.int64) if rows is None else rows
     offsets = offsets_of(counts)
+    places = Ragged(np.arange(offsets[-1]), offsets)  # of each example's rows in the result
     values = np.empty(0, dtype=np.float32)
     device = default_device()
     model.to(device).eval()
@@ -48,12 +49,5 @@ def predict(
             array = output.cpu().numpy()
             if number == 0:
                 values = np.empty((offsets[-1], *array.shape[1:]), dtype=array.dtype)
-            values[_row_numbers(offsets[indices], counts[indices])] = array
+            values[places.take(indices).values] = array
     return Ragged(values, offsets)
-
-
-def _row_numbers(starts: Indices, counts: Indices) -> Indices:
-    # Row k of the result is starts[i] + (k - rows before example i):
-    # starts [7, 0, 5], counts [2, 1, 3] give 7 8 | 0 | 5 6 7.
-    ends = np.cumsum(counts)
-    return np.repeat(starts - (ends - counts), counts) + np.arange(ends[-1], dtype=np.int64)

@@ -194,7 +194,7 @@ def _predicted(plan: Plan, task: str, tests: Mapping[str, Sequence[str]]) -> pa.
 @writes(PATHS["choice"])
 def choice(plan: Plan, search: str, protocol: str) -> dict[str, Any]:
     """The first of the draws, with those hyperparameters that the search sets."""
-    draws = [{"values": values, "score": 50.0} for values in plan.runs.draws(search).values()]
+    draws = [{"values": values, "score": 50.0} for values in plan.runs.searches[search].values()]
     return {"draw": 1, **draws[0], "draws": draws}
 
 

@@ -6,13 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbert_atlas.alignment.links import Links, read_pharaoh, score, symmetrise, write_pharaoh
-from mbert_atlas.errors import DataError
 
 _link = st.tuples(st.integers(0, 99_999), st.integers(0, 300))
 
 
 def links_of(sentences):
-    flat = [(row, *link) for row, sentence in enumerate(sentences) for link in sentence]
+    flat = [(row, *link) for row, sentence in enumerate(sentences) for link in sorted(sentence)]
     row, source, target = np.array(flat, dtype=np.int64).reshape(-1, 3).T
     return Links(row, source.astype(np.int32), target.astype(np.int32), len(sentences))
 
@@ -28,31 +27,8 @@ def test_what_is_written_is_read(tmp_path_factory, sentences):
     lines = path.read_text().split("\n")[:-1]
     assert lines == [" ".join(f"{i}-{j}" for i, j in sorted(links)) for links in sentences]
     links = [(row, *link) for row, links in enumerate(sentences) for link in sorted(links)]
-    assert as_list(read_pharaoh(path, len(sentences))) == links
-
-
-def test_extra_spaces_and_a_missing_last_line_end(tmp_path):
-    (tmp_path / "links").write_text(" 0-0  1-2 \n\n3-4")
-    assert as_list(read_pharaoh(tmp_path / "links", 3)) == [(0, 0, 0), (0, 1, 2), (2, 3, 4)]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    ["0-", "1", "a-b", "0-1-2", "0--1", "-1-2", "0_1", "1-2,2-3", "1234567-0", "1-2\r", "0p1"],
-)
-def test_a_malformed_token_is_named_by_its_line(tmp_path, bad):
-    path = tmp_path / "links"
-    path.write_bytes(f"0-0 1-1\n\n2-2 {bad}\n0-0\n".encode())
-    with pytest.raises(DataError, match="line 3") as caught:
-        read_pharaoh(path, 4)
-    assert str(path) in str(caught.value)
-
-
-@pytest.mark.parametrize(("rows", "line"), [(1, "line 2"), (4, "line 3")])
-def test_another_number_of_lines(tmp_path, rows, line):
-    (tmp_path / "links").write_text("0-0\n0-0\n")
-    with pytest.raises(DataError, match=line):
-        read_pharaoh(tmp_path / "links", rows)
+    read = read_pharaoh(path)
+    assert (as_list(read), read.rows) == (links, len(sentences))
 
 
 def test_links_between_two_sentences():
@@ -106,8 +82,6 @@ def test_extreme_scores(links, sure, possible, aer, recall):
     assert (result["aer"], result["recall"]) == (aer, recall)
 
 
-def test_undefined_or_mismatched():
+def test_undefined():
     with pytest.raises(ValueError, match="error rate is undefined"):
         score(links_of([[]]), [gold([])])
-    with pytest.raises(ValueError, match="2 aligned sentences, 1 gold"):
-        score(links_of([[], []]), [gold([(0, 0)])])

@@ -3,7 +3,6 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
@@ -24,7 +23,7 @@ CLS, SEP = 1, 2
 
 @pytest.fixture
 def files(tmp_path):
-    names = ("bitext", "pharaoh", "output", "heldout", "card")
+    names = ("bitext", "pharaoh", "card")
     return {name: tmp_path / name for name in names}
 
 
@@ -37,7 +36,7 @@ def write(files, rows):
         "score": pa.nulls(len(rows), pa.float32()),
     }
     write_parquet(pa.table(columns, schema=BITEXT), files["bitext"])
-    lines = (" ".join(f"{i}-{j}" for i, j in row[2]) for row in rows)
+    lines = (" ".join(f"{i}-{j}" for i, j in sorted(row[2])) for row in rows)
     files["pharaoh"].write_text("".join(f"{line}\n" for line in lines))
 
 
@@ -67,8 +66,7 @@ def in_loops(rows, maximum_words):
     return result
 
 
-def pairs_of(path):
-    table = pq.read_table(path)
+def pairs_of(table):
     assert table.schema.equals(WORD_PAIRS)
     return [
         (
@@ -84,9 +82,9 @@ def pairs_of(path):
 def test_equal_to_loops(files, seed):
     rows = random_rows(seed)
     write(files, rows)
-    word_pairs(**files, held_out=7, seed=seed, language="xx", maximum_words=6)
+    tables = word_pairs(**files, held_out=7, seed=seed, language="xx", maximum_words=6)
     expected = in_loops(rows, 6)
-    train, heldout = pairs_of(files["output"]), pairs_of(files["heldout"])
+    train, heldout = map(pairs_of, tables)
     assert sorted(train + heldout) == sorted(expected)
     assert len(heldout) == 7
     assert all(links for *_, links in heldout)
@@ -109,8 +107,8 @@ def test_the_seed_decides_what_is_held_out(files):
     write(files, random_rows(3))
     found = []
     for seed in (0, 0, 1):
-        word_pairs(**files, held_out=10, seed=seed, language="xx")
-        found.append(pairs_of(files["heldout"]))
+        _, heldout = word_pairs(**files, held_out=10, seed=seed, language="xx")
+        found.append(pairs_of(heldout))
     assert found[0] == found[1] != found[2]
 
 
@@ -118,20 +116,10 @@ def test_too_few_pairs(files):
     write(files, [(["a"], ["a"], [(0, 0)]), (["b"], ["c"], [])])
     with pytest.raises(DataError, match="no aligned word pair is left"):
         word_pairs(**files, held_out=0, seed=0, language="xx")
-    assert not files["output"].exists()
+    assert not files["card"].exists()
     write(files, [(["a"], ["x"], [(0, 0)])] * 3)
     with pytest.raises(DataError, match="only 3 sentences have an aligned word pair, 3 are held"):
         word_pairs(**files, held_out=3, seed=0, language="xx")
-
-
-def test_files_that_disagree(files):
-    write(files, [(["a"], ["x"], [(0, 0)])] * 3)
-    files["pharaoh"].write_text("0-0\n0-0\n")
-    with pytest.raises(DataError, match="line 3: 2 lines where the bitext has 3 sentences"):
-        word_pairs(**files, held_out=0, seed=0, language="xx")
-    files["pharaoh"].write_text("0-0\n0-1\n0-0\n")
-    with pytest.raises(DataError, match="line 2: a link beyond the 1 and 1 words"):
-        word_pairs(**files, held_out=0, seed=0, language="xx")
 
 
 @pytest.fixture
@@ -151,7 +139,7 @@ def tokenizer_dir(tmp_path):
     return tmp_path / "encoder"
 
 
-def write_pairs(path, rows):
+def pairs_table(rows):
     columns = {
         "id": [f"s{number}" for number in range(len(rows))],
         "source_tokens": [row[0] for row in rows],
@@ -159,13 +147,11 @@ def write_pairs(path, rows):
         "source_index": [[i for i, _ in row[2]] for row in rows],
         "target_index": [[j for _, j in row[2]] for row in rows],
     }
-    write_parquet(pa.table(columns, schema=WORD_PAIRS), path)
-    return path
+    return pa.table(columns, schema=WORD_PAIRS)
 
 
 def test_tokens_by_hand(tmp_path, tokenizer_dir):
-    table = write_pairs(
-        tmp_path / "pairs",
+    table = pairs_table(
         [
             (["ab", "a,b", "\u200b", "z"], ["c", "abba"], [(0, 0), (2, 1), (3, 1)]),
             (["a"], ["b"], []),
@@ -190,7 +176,7 @@ def test_tokens_by_hand(tmp_path, tokenizer_dir):
 
 def test_only_what_bert_cannot_take_is_cut(tmp_path, tokenizer_dir):
     """64 words of two tokens stay whole, as in the authors' loader."""
-    pairs = write_pairs(tmp_path / "pairs", [(["ab"] * 64, ["a"] * 64, [(63, 63)])])
+    pairs = pairs_table([(["ab"] * 64, ["a"] * 64, [(63, 63)])])
     limit = Alignment().maximum_length
     encode_word_pairs(pairs, tokenizer_dir, tmp_path / "store", maximum_length=limit)
     store = load_arrays(tmp_path / "store")
@@ -215,7 +201,7 @@ def test_equal_to_tokenising_word_by_word(tmp_path, tokenizer_dir):
         rows.append((*sides, links))
     limit = 12
     encode_word_pairs(
-        write_pairs(tmp_path / "pairs", rows),
+        pairs_table(rows),
         tokenizer_dir,
         tmp_path / "store",
         maximum_length=limit,
@@ -251,14 +237,14 @@ def test_equal_to_tokenising_word_by_word(tmp_path, tokenizer_dir):
 
 
 def test_no_pair_survives_tokenisation(tmp_path, tokenizer_dir):
-    table = write_pairs(tmp_path / "pairs", [(["\u200b"], ["a"], [(0, 0)])])
+    table = pairs_table([(["\u200b"], ["a"], [(0, 0)])])
     with pytest.raises(DataError, match="no aligned word pair is left"):
         encode_word_pairs(table, tokenizer_dir, tmp_path / "store")
     assert not (tmp_path / "store").exists()
 
 
 def test_an_unusable_tokenizer(tmp_path, tokenizer_dir):
-    table = write_pairs(tmp_path / "pairs", [(["a"], ["b"], [(0, 0)])])
+    table = pairs_table([(["a"], ["b"], [(0, 0)])])
     path = tokenizer_dir / "tokenizer.json"
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content | {"post_processor": None}))

@@ -70,9 +70,9 @@ def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
         table = read_parquet(tmp_path / name)
         first = pa.array([[0]] * 30, pa.list_(pa.int16()))
         rows = table.drop_columns(["score"]).append_column("source_index", first)
-        write_parquet(rows.append_column("target_index", first).cast(WORD_PAIRS), tmp_path / "t")
+        pairs = rows.append_column("target_index", first).cast(WORD_PAIRS)
         encode_word_pairs(
-            tmp_path / "t", encoder, tmp_path / f"store-{name}", maximum_length=12, units=units
+            pairs, encoder, tmp_path / f"store-{name}", maximum_length=12, units=units
         )
     words, subwords = (load_arrays(tmp_path / f"store-{name}") for name in ("words", "subwords"))
     assert (words.meta["units"], subwords.meta["units"]) == ("words", "subwords")
@@ -98,9 +98,9 @@ def test_foreign_subwords_raise_an_error(tmp_path: Path, encoder: Path) -> None:
         "source_index": [[0]],
         "target_index": [[0]],
     }
-    write_parquet(pa.table(rows, schema=WORD_PAIRS), tmp_path / "t")
+    pairs = pa.table(rows, schema=WORD_PAIRS)
     with pytest.raises(DataError, match=r"subword '##zz'.*no such subword"):
-        encode_word_pairs(tmp_path / "t", encoder, tmp_path / "store", units="subwords")
+        encode_word_pairs(pairs, encoder, tmp_path / "store", units="subwords")
 
 
 @pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="no mirror of real data")

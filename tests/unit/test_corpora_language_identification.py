@@ -1,6 +1,5 @@
-"""Language identification: the released set as its authors' code writes it, and a sample."""
+"""Language identification: a sample of paragraphs."""
 
-import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,78 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from reading import derive_table, language
+from reading import derive_table
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
 from mbert_atlas.corpora import language_identification
-from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json, read_parquet, write_parquet
 from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
-
-HEADER = "row,tokens,language\r\n"
-
-
-def archive(path, **changes):
-    files = {
-        "train": HEADER + '0,"un ##able , said",en\r\n1,你 好,zh\r\n2,ja,et\r\n',
-        "val": HEADER + "0,cats,en\r\n",
-        "dev": HEADER + "0,dogs,en\r\n",
-        "test": HEADER + "0,the cat ##s,en\r\n1,好,zh\r\n",
-    } | changes
-    with zipfile.ZipFile(path, "w") as target:
-        for split, text in files.items():
-            if text is not None:
-                target.writestr(f"wiki/dataset_{split}.csv", text)
-    return path
-
-
-def read(path, languages):
-    upstreams = [Upstream(language(code), [CorpusFile(path)]) for code in languages]
-    output, card = path.parent / "o.parquet", path.parent / "o.card.json"
-    language_identification.read(ReadingJob(upstreams, {}, output, card))
-    return read_parquet(output, LID_EXAMPLES).to_pylist(), read_json(card)
-
-
-def test_released_set_keeps_its_splits(tmp_path):
-    path = archive(tmp_path / "released.zip")
-    rows, card = read(path, ["en", "zh"])
-    assert [(row["split"], row["language"], row["text"]) for row in rows] == [
-        ("train", "en", "unable , said"),
-        ("train", "zh", "你 好"),
-        ("validation", "en", "cats"),
-        ("dev", "en", "dogs"),
-        ("test", "en", "the cats"),
-        ("test", "zh", "好"),
-    ]
-    assert len({row["id"] for row in rows}) == len(rows)
-    assert card["counts"]["zh: test"] == 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "languages", "sentence"),
-    [
-        ({"dev": None}, ["en"], "member dataset_dev.csv: found 0 such members"),
-        ({"val": "row,text,language\r\n"}, ["en"], "there is no column 'tokens'"),
-        ({}, ["en", "sw"], "language sw: there are no examples"),
-        ({"dev": HEADER + "0,dogs\r\n"}, ["en"], "dataset_dev.csv, line 2: the line is cut short"),
-        ({"dev": HEADER.encode() + b"0,\xff,en\r\n"}, ["en"], "it cannot be read .'utf-8' codec"),
-        (
-            {"train": HEADER + "0,un able,en\r\n", "test": HEADER + "0,the cat s,en\r\n"},
-            ["en"],
-            "no token begins with ##",
-        ),
-    ],
-)
-def test_errors(tmp_path, changes, languages, sentence):
-    path = archive(tmp_path / "released.zip", **changes)
-    with pytest.raises(DataError, match=sentence):
-        read(path, languages)
-
-
-# A sample
 
 
 @pytest.fixture(scope="module")
@@ -202,12 +137,6 @@ def test_bad_inputs_of_the_sample(
     Tokenizer(WordPiece({"a": 0}, unk_token="?")).save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(DataError, match=r"has neither \[UNK\] nor <unk>"):
         sample(tmp_path, files)
-    (tmp_path / "junk").write_text("junk")
-    with pytest.raises(DataError, match="not a readable Parquet file"):
-        sample(tokenizer_dir, {"xx": tmp_path / "junk"})
-    write_parquet(pa.table({"text": ["a"]}), tmp_path / "other.parquet")
-    with pytest.raises(DataError, match=r"columns: \['text'\] instead"):
-        sample(tokenizer_dir, {"xx": tmp_path / "other.parquet"})
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,6 @@ def test_pairs_that_cannot_be_mixed(tmp_path: Path) -> None:
         (rows[2:], {}, "languages es hi: no pair has an English one of its id"),
         (rows, {"languages": ["vi"]}, "languages vi: no pair has"),
         (rows[:2], {}, "no pair has an English one"),
-        ([*rows, rows[0]], {}, "pair 1: is repeated"),
         ([rows[0], rows[3]], {}, "languages es: no pair has an English one of its id"),
         ([rows[0], {**rows[2], "label": "entailment"}], {}, "pair 1: is labelled entailment in"),
     ):

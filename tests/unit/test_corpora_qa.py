@@ -230,8 +230,6 @@ def test_cross_language(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=message):
             cross(tmp_path, tables, code, "english")
-    with pytest.raises(DataError, match="ids are repeated"):
-        cross(tmp_path, [table("en", "a"), table("en", "a")], "en", "english")
 
 
 def real(tmp_path: Path, name: str, *arguments: Any, **more: Any) -> dict[str, int]:

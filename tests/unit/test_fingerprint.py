@@ -210,7 +210,7 @@ def test_a_module_as_an_object_counts_whole_with_the_files_of_its_package(tmp_pa
 LOSSES = {
     "mbert_atlas/kinds.py": """
 from mbert_atlas.registry import Registry
-KINDS = Registry("kind", {"mean": "losses:mean", "value": "nested:value", "kind": "kinds:Kind"})
+KINDS = Registry({"mean": "losses:mean", "value": "nested:value", "kind": "kinds:Kind"})
 class Kind: size = 1
 """,
     "mbert_atlas/registry.py": "class Registry: pass",

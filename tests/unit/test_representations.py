@@ -248,14 +248,6 @@ def test_a_full_disk_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("content", [b"", b"\x93NUMPY"])
-def test_damaged_arrays_are_named(stores: dict[str, Path], tmp_path: Path, content: bytes) -> None:
-    copy = _copy(stores["text"], tmp_path / "copy")
-    (copy / "input_ids.values.npy").write_bytes(content)
-    with pytest.raises(DataError, match=r"array input_ids: .*delete the folder"):
-        load_arrays(copy)
-
-
 @pytest.mark.parametrize("segments", [True, False])
 def test_pairs_of_texts(encoder: Path, tmp_path: Path, segments: bool) -> None:
     rows = [["1", "2"], ["en"] * 2, ["test"] * 2, ["en1 en2s en3", "en4"], ["en5", "en6 en7s"]]

@@ -147,12 +147,12 @@ SEARCH = {
 
 def test_a_search_draws_different_values_and_trains_them_on_other_data():
     runs = table(runs={"nli": {"search": SEARCH}, "more": {"like": "nli", "search": {"seed": 1}}})
-    draws = runs.draws("nli")
+    draws = runs.searches["nli"]
     assert len({tuple(values.items()) for values in draws.values()}) == 5
-    assert len(runs.draws("more")) == 5  # key by key from the other family
-    assert [*runs.draws("more").values()] != [*draws.values()]
-    assert runs.draws("ner") == {}
-    assert "nli-adjusted-hi" in runs.searches()  # like nli, each of its languages by itself
+    assert len(runs.searches["more"]) == 5  # key by key from the other family
+    assert [*runs.searches["more"].values()] != [*draws.values()]
+    assert "ner" not in runs.searches
+    assert "nli-adjusted-hi" in runs.searches  # like nli, each of its languages by itself
     assert runs["nli-adjusted-hi-draw05"].start == "adjusted-hi.published"
     name, values = next(iter(draws.items()))
     run, base = runs[name], runs["nli"]
@@ -171,7 +171,7 @@ def test_a_search_draws_different_values_and_trains_them_on_other_data():
 
 def test_a_grid_takes_every_combination_in_order():
     search = SEARCH | {"kind": "grid", "draws": None}
-    draws = table(runs={"nli": {"search": search}}).draws("nli")
+    draws = table(runs={"nli": {"search": search}}).searches["nli"]
     found = [tuple(values.values()) for values in draws.values()]
     assert found == list(itertools.product([0.1, 0.01], [64, 32, 16]))
 

@@ -12,7 +12,6 @@ from tiny_models import NLI_LABELS, make_tokenizer, nli_table
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.config.static_vectors import PairClassifier, StaticVectors
 from mbert_atlas.encoding import encode
-from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS
 from mbert_atlas.static_vectors.classification import (
@@ -155,13 +154,3 @@ def test_classes_are_learnt_and_predicted(tmp_path: Path) -> None:
     assert set(frame["language"]) == {"en"}
     assert len(frame) == 200
     assert (frame["gold"] == frame["prediction"]).mean() > 0.8
-
-
-def test_pairs_of_another_tokenizer_are_rejected(tmp_path: Path) -> None:
-    tokenizer = make_tokenizer(tmp_path)
-    encode("nli", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
-    vectors = vectors_of(tmp_path, tokenizer)
-    (vectors / "meta.json").write_text('{"arrays": ["vectors"], "tokenizer": "other"}')
-    files = vectors, tmp_path / "pairs", {}, tmp_path / "predictions.parquet"
-    with pytest.raises(DataError, match="were not encoded by the tokenizer of"):
-        classify_with_static_vectors(PairClassifier(), *files, seed=1, languages={})

@@ -13,13 +13,12 @@ from tiny_models import finetuned, finetuning_job, make_encoder, make_tokenizer,
 
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import attachment_counts, prediction_scores
-from mbert_atlas.arrays import Ragged
+from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.config.methods.selection import Selection
 from mbert_atlas.config.training import BiaffineOptions, Optimisation
 from mbert_atlas.corpora.universal_dependencies import RELATIONS
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding import encode
-from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.encoding.tags import NO_PIECE
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
@@ -46,7 +45,7 @@ def tree_table(forms, heads, deprels) -> pa.Table:
 
 def stored(folder: Path, table: pa.Table, tokenizer: Path, **options):
     encode("parsing", table, tokenizer, folder / "store", labels=RELATIONS, **options)
-    return open_store(folder / "store", "parsing")
+    return load_arrays(folder / "store")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +139,7 @@ def test_bad_sentences_are_named(tmp_path, tokenizer_dir):
 
     raises("unknown label 'dobj'.*nsubj", deprels=("det", "root", "dobj"))
     raises("3 words but 2 heads", heads=(2, 0))
-    raises("3 words but 2 tags", deprels=("det", "root"))
+    raises("3 words but 2 relations", deprels=("det", "root"))
     assert len(set(RELATIONS)) == 37
 
 
@@ -220,7 +219,7 @@ def test_it_learns_and_survives_the_trip_to_disk(tmp_path, english):
     assert las / words > 0.95
     assert uas >= las
     model, labels = tasks.load_model(tmp_path / "model")
-    examples = TASK.examples(open_store(tmp_path / "store", "parsing"))
+    examples = TASK.examples(load_arrays(tmp_path / "store"))
     outputs = predict(model, examples, TASK.forward, description="p", rows=examples.label_counts)
     assert TASK.decode(examples, outputs, labels, "test").equals(predictions)
     save_model(model, labels, "parsing", encoder, tmp_path / "again")
@@ -248,7 +247,7 @@ def test_the_best_epoch_is_that_of_the_highest_las(tmp_path, english):
     best = BestEpoch(Selection(metric="accuracy", development="dev"), tmp_path / "store")
     log = finetuned(job, best)
     counts = attachment_counts(read_parquet(job["output_predictions"], TREE_PREDICTIONS))
-    seen = open_store(tmp_path / "store", "parsing").ragged("first_pieces").values != NO_PIECE
+    seen = load_arrays(tmp_path / "store").ragged("first_pieces").values != NO_PIECE
     assert 0 < log.epoch == log.scores.index(max(log.scores))
     assert max(log.scores) == pytest.approx(counts[:, 0].sum() / seen.sum())  # words with a subword
     scores = prediction_scores(job["output_predictions"], "tree", "published").set_index("metric")

@@ -1,6 +1,5 @@
 """Jobs of the rules in `workflow/rules/alignment.smk`."""
 
-import tempfile
 from pathlib import Path
 
 from workflow.job import Snakemake
@@ -11,14 +10,10 @@ def align(snakemake: Snakemake) -> None:
     from mbert_atlas.corpora.gold_alignment import read_gold
     from mbert_atlas.files import write_json
 
-    gold = [
-        sentence
-        for source in snakemake.params.gold
-        for sentence in read_gold(
-            [Path(path) for path in [source["path"], *source["partners"]]],
-            source["format"],
-        )
-    ]
+    gold = []
+    for source in snakemake.params.gold:
+        paths = [Path(path) for path in (source["path"], *source["partners"])]
+        gold.extend(read_gold(paths, source["format"]))
     scores = align(
         snakemake.input.bitext,
         snakemake.output.pharaoh,
@@ -33,24 +28,20 @@ def encode_word_pairs(snakemake: Snakemake) -> None:
     from mbert_atlas.alignment.pairs import encode_word_pairs, word_pairs
 
     options = snakemake.params.alignment
-    with tempfile.TemporaryDirectory(dir=Path(snakemake.output.card).parent) as folder:
-        selected = {part: Path(folder, f"{part}.parquet") for part in ("train", "heldout")}
-        word_pairs(
-            snakemake.input.bitext,
-            snakemake.input.pharaoh,
-            selected["train"],
-            selected["heldout"],
-            snakemake.output.card,
-            held_out=options["held_out"],
-            seed=0,  # the same sentences are kept apart from every run
-            language=snakemake.wildcards.language,
-            maximum_words=options["maximum_words"],
+    tables = word_pairs(
+        snakemake.input.bitext,
+        snakemake.input.pharaoh,
+        snakemake.output.card,
+        held_out=options["held_out"],
+        seed=0,  # the same sentences are kept apart from every run
+        language=snakemake.wildcards.language,
+        maximum_words=options["maximum_words"],
+    )
+    for part, table in zip(("train", "heldout"), tables, strict=True):
+        encode_word_pairs(
+            table,
+            snakemake.input.tokenizer,
+            snakemake.output[part],
+            maximum_length=options["maximum_length"],
+            units=snakemake.params.units,
         )
-        for part, table in selected.items():
-            encode_word_pairs(
-                table,
-                snakemake.input.tokenizer,
-                snakemake.output[part],
-                maximum_length=options["maximum_length"],
-                units=snakemake.params.units,
-            )

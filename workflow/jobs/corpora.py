@@ -14,30 +14,17 @@ def read_corpus(snakemake: Snakemake) -> None:
     from mbert_atlas.registry import resolve
 
     dataset = snakemake.params.dataset
-    upstreams = [
-        Upstream(
-            Language(**row),
-            [
-                CorpusFile(
-                    Path(source["path"]),
-                    source["format"] or "",
-                    [Path(partner) for partner in source["partners"]],
-                )
-                for source in dataset["sources"][code]
-            ],
-        )
-        for code, row in dataset["languages"].items()
-    ]
-    resolve(snakemake.params.read)(
-        ReadingJob(
-            upstreams,
-            dataset,
-            Path(snakemake.output.table),
-            Path(snakemake.output.card),
-            _origin_in(snakemake.config),
-            snakemake.threads,
-        )
-    )
+    upstreams = []
+    for code, row in dataset["languages"].items():
+        files = [
+            CorpusFile(Path(one["path"]), one["format"] or "", [*map(Path, one["partners"])])
+            for one in dataset["sources"][code]
+        ]
+        upstreams.append(Upstream(Language(**row), files))
+    output, card = Path(snakemake.output.table), Path(snakemake.output.card)
+    origin = _origin_in(snakemake.config)
+    job = ReadingJob(upstreams, dataset, output, card, origin, snakemake.threads)
+    resolve(snakemake.params.read)(job)
 
 
 def derive_dataset(snakemake: Snakemake) -> None:
@@ -45,15 +32,14 @@ def derive_dataset(snakemake: Snakemake) -> None:
     from mbert_atlas.registry import resolve
 
     tokenizer = snakemake.input.tokenizer
-    resolve(snakemake.params.derive)(
-        DerivingJob(
-            [Path(path) for path in snakemake.input.tables],
-            Path(tokenizer) if tokenizer else None,
-            snakemake.params.dataset,
-            Path(snakemake.output.table),
-            Path(snakemake.output.get("card", "")),
-        )
+    job = DerivingJob(
+        [Path(path) for path in snakemake.input.tables],
+        Path(tokenizer) if tokenizer else None,
+        snakemake.params.dataset,
+        Path(snakemake.output.table),
+        Path(snakemake.output.get("card", "")),
     )
+    resolve(snakemake.params.derive)(job)
 
 
 def _origin_in(config: Mapping[str, Any]) -> Callable[[Path], Mapping[str, str]]:

@@ -94,12 +94,9 @@ def ship_encoders(snakemake: Snakemake) -> None:
 
 def _texts_by_language(paths: Iterable[str]) -> dict[str, Iterator[str]]:
     """Map each language to an iterator over the texts of its Parquet files."""
-    from mbert_atlas.corpora.plain_text import iter_texts
+    from mbert_atlas.corpora.plain_text import texts_of
 
-    files: dict[str, list[Path]] = {}
+    texts: dict[str, Iterator[str]] = {}
     for path in map(Path, paths):
-        files.setdefault(path.stem, []).append(path)
-    return {
-        language: chain.from_iterable(iter_texts(path, "paragraphs") for path in listed)
-        for language, listed in files.items()
-    }
+        texts[path.stem] = chain(texts.get(path.stem, ()), texts_of(path))
+    return texts

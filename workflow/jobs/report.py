@@ -1,14 +1,9 @@
 """Jobs of the rules in `workflow/rules/report.smk`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from workflow.job import Snakemake
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mbert_atlas.scorecard.rules import Contrast
 
 _LINKS = {
     "scorecard.html": "all reported numbers next to those of this run",
@@ -20,10 +15,8 @@ _LINKS = {
 }
 
 
-def compared(
-    snakemake: Snakemake, comparable: bool
-) -> "tuple[pd.DataFrame, dict[str, list[Contrast]]]":
-    """Return measured cells next to the reported ones, and the contrasts of each paper."""
+def compared(snakemake: Snakemake, comparable: bool) -> tuple[Any, dict[str, list[Any]]]:
+    """Return the frame of measured and reported cells, and the contrasts of each paper."""
     from mbert_atlas.scorecard.compare import compare
     from mbert_atlas.scorecard.rules import Contrast
 

@@ -1,7 +1,7 @@
 # Needs: bitext, gold links where there are some. Makes: Pharaoh links, their scores, word pairs as ids.
 
 
-rule align:
+use rule job as align with:
     """Word links of a bitext; the gold sentences are aligned with it and scored."""
     input:
         bitext="<results>/data/{dataset}/{language}.parquet",
@@ -13,8 +13,6 @@ rule align:
         "<results>/logs/align/{dataset}/{language}.log",
     benchmark:
         "<results>/benchmarks/align/{dataset}/{language}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("align")
     resources:
         **plan.resources("align"),
@@ -22,11 +20,9 @@ rule align:
         symmetrisation=plan.config.alignment.symmetrisation,
         gold=lambda wildcards: plan.gold_sources(wildcards.dataset, wildcards.language),
         job=plan.job("alignment:align"),
-    script:
-        "../scripts/job.py"
 
 
-rule encode_word_pairs:
+use rule job as encode_word_pairs with:
     """Word pairs for adjustment and, held out from them, for histograms; tokenised once."""
     input:
         bitext="<results>/data/{dataset}/{language}.parquet",
@@ -40,8 +36,6 @@ rule encode_word_pairs:
         "<results>/logs/encode_word_pairs/{encoder}/{dataset}/{language}.log",
     benchmark:
         "<results>/benchmarks/encode_word_pairs/{encoder}/{dataset}/{language}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("encode_word_pairs")
     resources:
         **plan.resources("encode_word_pairs"),
@@ -51,5 +45,3 @@ rule encode_word_pairs:
             "subwords" if plan.config.datasets[wildcards.dataset].made_from else "words"
         ),
         job=plan.job("alignment:encode_word_pairs"),
-    script:
-        "../scripts/job.py"

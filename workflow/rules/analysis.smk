@@ -1,11 +1,7 @@
 # Needs: features. Makes: language identification, clusters, t-SNE, similarity between languages. CPU only.
 
 
-localrules:
-    draw_points,
-
-
-rule identify_languages:
+use rule job as identify_languages with:
     """Language identification by a linear layer, trained on features of a model that stays fixed."""
     input:
         features=lambda wildcards: plan.features_of("features", **wildcards),
@@ -19,8 +15,6 @@ rule identify_languages:
     benchmark:
         "<results>/benchmarks/identify_languages/{features}/{run}/seed{seed}.tsv"
     priority: 2
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("identify_languages")
     resources:
         **plan.resources("identify_languages"),
@@ -29,11 +23,9 @@ rule identify_languages:
         hyperparameters=lambda wildcards: plan.runs[wildcards.run].specification["hyperparameters"],
         probe=lambda wildcards: plan.features[wildcards.features].probe,
         job=plan.job("analysis:identify_languages"),
-    script:
-        "../scripts/job.py"
 
 
-rule draw_points:
+use rule job as draw_points with:
     """A sample of the test sets, kept, so that clusters and maps need not encode again."""
     input:
         "<results>/features/{features}/{model}",
@@ -42,18 +34,15 @@ rule draw_points:
     log:
         "<results>/logs/draw_points/{features}/{model}.log",
     priority: 2
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     resources:
         features=1,
     params:
         sample=lambda wildcards: plan.sample(wildcards.features, "seed", "per_cell", "per_language"),
         job=plan.job("analysis:draw_points"),
-    script:
-        "../scripts/job.py"
 
 
-rule cluster_points:
+use rule job as cluster_points with:
     """K-means of a sample of the test sets against labels and languages."""
     input:
         lambda wildcards: plan.features_of("points", **wildcards),
@@ -63,19 +52,15 @@ rule cluster_points:
         "<results>/logs/cluster_points/{features}/{run}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/cluster_points/{features}/{run}/seed{seed}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("cluster_points")
     resources:
         **plan.resources("cluster_points"),
     params:
         sample=lambda wildcards: plan.sample(wildcards.features, "language_clusters"),
         job=plan.job("analysis:cluster_points"),
-    script:
-        "../scripts/job.py"
 
 
-rule project_points:
+use rule job as project_points with:
     """t-SNE of the same sample."""
     input:
         lambda wildcards: plan.features_of("points", **wildcards),
@@ -85,19 +70,15 @@ rule project_points:
         "<results>/logs/project_points/{features}/{run}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/project_points/{features}/{run}/seed{seed}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("project_points")
     resources:
         **plan.resources("project_points"),
     params:
         sample=lambda wildcards: plan.sample(wildcards.features, "seed", "perplexity"),
         job=plan.job("analysis:project_points"),
-    script:
-        "../scripts/job.py"
 
 
-rule measure_similarity:
+use rule job as measure_similarity with:
     """Centred kernel alignment of languages by layer, under one model."""
     input:
         "<results>/features/{features}/{model}",
@@ -108,8 +89,6 @@ rule measure_similarity:
     benchmark:
         "<results>/benchmarks/measure_similarity/{features}/{model}.tsv"
     priority: 2
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("measure_similarity")
     resources:
         **plan.resources("measure_similarity"),
@@ -118,5 +97,3 @@ rule measure_similarity:
         pivots=lambda wildcards: plan.features[wildcards.features].similarity["pivots"],
         stores=lambda wildcards: plan.features[wildcards.features].similarity["stores"],
         job=plan.job("analysis:measure_similarity"),
-    script:
-        "../scripts/job.py"

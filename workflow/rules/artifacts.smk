@@ -2,13 +2,7 @@
 # mbert_atlas/papers/<paper>/artifacts.py, and a target per paper and artifact. CPU only.
 
 
-localrules:
-    measure,
-    render_figure,
-    render_table,
-
-
-rule measure:
+use rule job as measure with:
     """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n; and resamples."""
     input:
         lambda wildcards: plan.inputs("measurements", wildcards.measurement),
@@ -19,16 +13,13 @@ rule measure:
         "<results>/logs/measure/{measurement}.log",
     wildcard_constraints:
         measurement=plan.any_of(plan.large_measurements(False)),
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         measure=lambda wildcards: plan.measurements[wildcards.measurement].measure,
         cells=lambda wildcards: plan.values("measurements", wildcards.measurement),
         options=lambda wildcards: plan.measurements[wildcards.measurement].options(),
         columns=lambda wildcards: plan.columns(wildcards.measurement),
         job=lambda wildcards: plan.measure_job(wildcards.measurement),
-    script:
-        "../scripts/job.py"
 
 
 # The same as a submitted job, for measurements that take minutes.
@@ -42,7 +33,7 @@ use rule measure as measure_large with:
         **plan.growing(lambda wildcards: plan.measurement_request(wildcards.measurement)),
 
 
-rule render_figure:
+use rule job as render_figure with:
     """One figure, as its record says."""
     input:
         lambda wildcards: plan.inputs("figures", wildcards.figure),
@@ -59,8 +50,7 @@ rule render_figure:
         "<results>/logs/render_figure/{figure}.log",
     wildcard_constraints:
         figure=plan.any_of(plan.figures),
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         draw=lambda wildcards: plan.figures[wildcards.figure].draw,
         cells=lambda wildcards: plan.values("figures", wildcards.figure),
@@ -70,11 +60,9 @@ rule render_figure:
         job=lambda wildcards: plan.job(
             "artifacts:render_figure", plan.figures[wildcards.figure].draw
         ),
-    script:
-        "../scripts/job.py"
 
 
-rule render_table:
+use rule job as render_table with:
     """One table: reported and reproduced cells, from its measurements only."""
     input:
         measurements=lambda wildcards: plan.table_measurements(wildcards.table),
@@ -92,22 +80,19 @@ rule render_table:
         "<results>/logs/render_table/{table}.log",
     wildcard_constraints:
         table=plan.any_of(plan.tables),
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         paper=lambda wildcards: plan.artifact_of[wildcards.table][0],
         artifact=lambda wildcards: plan.tables[wildcards.table].name,
         title=lambda wildcards: plan.papers[plan.artifact_of[wildcards.table][0]].title,
         contrasts=lambda wildcards: plan.contrasts(plan.artifact_of[wildcards.table][0]),
-        not_reproducible=plan.not_reproducible(),
+        not_reproducible=plan.with_content("resources/not_reproducible.csv"),
         facts=lambda wildcards: list(plan.tables[wildcards.table].facts),
         conditions=lambda wildcards: dict(plan.artifact_of[wildcards.table][1].conditions),
         names=plan.language_names(),
         reported=lambda wildcards: plan.reported(plan.artifact_of[wildcards.table][0]),
         comparable=plan.config.comparable,
         job=plan.job("artifacts:render_table"),
-    script:
-        "../scripts/job.py"
 
 
 for paper in plan.papers:

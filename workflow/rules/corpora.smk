@@ -1,15 +1,8 @@
 # Needs: upstream files. Makes: tidy Parquet (columns in mbert_atlas/schemas.py), each with a dataset card.
-# What is read, by which function, and which rule does it, is listed in mbert_atlas/config/datasets.py.
+# What is read, by which function, and which rule does it, is said in mbert_atlas/config/corpora/kinds.py.
 
 
-localrules:
-    read_corpus,
-    read_corpus_by_language,
-    derive_dataset,
-    derive_dataset_by_language,
-
-
-rule read_corpus:
+use rule job as read_corpus with:
     """All languages of a corpus that has one table."""
     input:
         lambda wildcards: plan.sources(wildcards.dataset),
@@ -22,24 +15,17 @@ rule read_corpus:
         "<results>/benchmarks/read_corpus/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=False)),
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         dataset=lambda wildcards: plan.described(wildcards.dataset),
         read=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
         job=lambda wildcards: plan.job(
             "corpora:read_corpus", plan.config.datasets[wildcards.dataset].function
         ),
-    script:
-        "../scripts/job.py"
 
 
 # The same as a submitted job, for corpora that take minutes.
 use rule read_corpus as read_corpus_large with:
-    log:
-        "<results>/logs/read_corpus_large/{dataset}.log",
-    benchmark:
-        "<results>/benchmarks/read_corpus_large/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
@@ -61,15 +47,12 @@ use rule read_corpus as read_corpus_by_language with:
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=False)),
     priority: 1
+    localrule: True
     params:
         dataset=lambda wildcards: plan.described(wildcards.dataset, [wildcards.language]),
 
 
 use rule read_corpus_by_language as read_corpus_by_language_large with:
-    log:
-        "<results>/logs/read_corpus_by_language_large/{dataset}/{language}.log",
-    benchmark:
-        "<results>/benchmarks/read_corpus_by_language_large/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
@@ -77,7 +60,7 @@ use rule read_corpus_by_language as read_corpus_by_language_large with:
         **plan.growing(lambda wildcards: plan.corpus_request(wildcards.dataset)),
 
 
-rule derive_dataset:
+use rule job as derive_dataset with:
     """A dataset that is derived from another one: mixed languages, or a sample."""
     input:
         tables=lambda wildcards: plan.parents(wildcards.dataset),
@@ -91,23 +74,16 @@ rule derive_dataset:
         "<results>/benchmarks/derive_dataset/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=False)),
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         dataset=lambda wildcards: plan.config.datasets[wildcards.dataset].model_dump(mode="json"),
         derive=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
         job=lambda wildcards: plan.job(
             "corpora:derive_dataset", plan.config.datasets[wildcards.dataset].function
         ),
-    script:
-        "../scripts/job.py"
 
 
 use rule derive_dataset as derive_dataset_large with:
-    log:
-        "<results>/logs/derive_dataset_large/{dataset}.log",
-    benchmark:
-        "<results>/benchmarks/derive_dataset_large/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
@@ -127,3 +103,4 @@ use rule derive_dataset as derive_dataset_by_language with:
         "<results>/benchmarks/derive_dataset_by_language/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=True)),
+    localrule: True

@@ -2,11 +2,7 @@
 # Priority: every other job waits for encoders, so what they need goes first.
 
 
-localrules:
-    take_shipped_encoder,
-
-
-rule train_tokenizer:
+use rule job as train_tokenizer with:
     """A cased vocabulary over all languages: WordPiece, or for XLM-R SentencePiece's unigram."""
     input:
         texts=lambda wildcards: plan.pretraining_texts(wildcards.encoder),
@@ -17,8 +13,6 @@ rule train_tokenizer:
     benchmark:
         "<results>/benchmarks/train_tokenizer/{encoder}.tsv"
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("train_tokenizer")
     resources:
         **plan.resources("train_tokenizer"),
@@ -28,11 +22,9 @@ rule train_tokenizer:
             *("architecture", "vocabulary_size", "alphabet_size", "texts_per_language"),
         ),
         job=plan.job("encoders:train_tokenizer"),
-    script:
-        "../scripts/job.py"
 
 
-rule extend_encoder:
+use rule job as extend_encoder with:
     """Another encoder with a larger vocabulary, not trained yet (Wang et al. 2020)."""
     input:
         encoder=lambda wildcards: plan.encoder(
@@ -46,8 +38,6 @@ rule extend_encoder:
     benchmark:
         "<results>/benchmarks/extend_encoder/{encoder}.tsv"
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("extend_encoder")
     resources:
         **plan.resources("extend_encoder"),
@@ -56,11 +46,9 @@ rule extend_encoder:
             mode="json", include={"extension", "seed"}
         ),
         job=plan.job("encoders:extend_encoder"),
-    script:
-        "../scripts/job.py"
 
 
-rule encode_pretraining_texts:
+use rule job as encode_pretraining_texts with:
     """The pretraining corpus as token ids."""
     input:
         texts=lambda wildcards: plan.pretraining_texts(wildcards.encoder),
@@ -72,8 +60,6 @@ rule encode_pretraining_texts:
     benchmark:
         "<results>/benchmarks/encode_pretraining_texts/{encoder}.tsv"
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("encode_pretraining_texts")
     resources:
         **plan.resources("encode_pretraining_texts"),
@@ -83,11 +69,9 @@ rule encode_pretraining_texts:
             *("max_length", "texts_per_language", "sentences_per_language", "packed"),
         ),
         job=plan.job("encoders:encode_pretraining_texts"),
-    script:
-        "../scripts/job.py"
 
 
-rule start_embeddings:
+use rule job as start_embeddings with:
     """Initial word embeddings from translations: supervision across languages."""
     input:
         bitexts=lambda wildcards: plan.start_bitexts(wildcards.encoder),
@@ -99,8 +83,6 @@ rule start_embeddings:
     benchmark:
         "<results>/benchmarks/start_embeddings/{encoder}.tsv"
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("start_embeddings")
     resources:
         **plan.resources("start_embeddings"),
@@ -110,11 +92,9 @@ rule start_embeddings:
         pairs=lambda wildcards: plan.aligned_start(wildcards.encoder).pairs,
         seed=lambda wildcards: plan.config.encoders[wildcards.encoder].scratch.seed,
         job=plan.job("encoders:start_embeddings"),
-    script:
-        "../scripts/job.py"
 
 
-rule pretrain:
+use rule job as pretrain with:
     """Masked language modelling, from random weights or from a changed encoder."""
     input:
         tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
@@ -129,8 +109,6 @@ rule pretrain:
     benchmark:
         "<results>/benchmarks/pretrain/{encoder}.tsv"
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("pretrain")
     resources:
         **plan.resources("pretrain"),
@@ -140,11 +118,9 @@ rule pretrain:
         ),
         state=lambda wildcards: f"{plan.results}/state/pretrain/{wildcards.encoder}",
         job=plan.job("encoders:pretrain"),
-    script:
-        "../scripts/job.py"
 
 
-rule take_shipped_encoder:
+use rule job as take_shipped_encoder with:
     """An encoder of the repository, checked, in single precision; its files' times don't count."""
     output:
         directory("<results>/encoders/{encoder}/shipped"),
@@ -153,22 +129,16 @@ rule take_shipped_encoder:
     wildcard_constraints:
         encoder=plan.any_of(plan.shipped),
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         folder=lambda wildcards: str(
             plan.home / plan.config.encoders[wildcards.encoder].scratch.shipped
         ),
         files=lambda wildcards: plan.shipped[wildcards.encoder],
         job=plan.job("encoders:take_shipped_encoder"),
-    script:
-        "../scripts/job.py"
 
 
 if not plan.config.use_shipped:
-
-    localrules:
-        ship_encoders,
 
     rule ship_encoders:
         """Put what has been trained into the repository; `make encoder` requests it."""
@@ -176,6 +146,7 @@ if not plan.config.use_shipped:
             [f"<results>/encoders/{name}/model" for name in plan.to_ship()],
         log:
             "<results>/logs/ship_encoders.log",
+        localrule: True
         conda:
             "../../envs/mbert-atlas.yaml"
         params:

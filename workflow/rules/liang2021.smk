@@ -4,7 +4,7 @@
 from mbert_atlas.papers.liang2021 import artifacts as liang2021
 
 
-rule probe_languages:
+use rule job as probe_languages with:
     """One probe in subspaces of an encoder: every window of the last layer, the first one of the others."""
     input:
         vectors=lambda wildcards: plan.vectors_of(
@@ -23,8 +23,6 @@ rule probe_languages:
     wildcard_constraints:
         languages="[a-z]+|random[0-9]+",
         probe=plan.any_of(liang2021.PROBES),
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("probe_languages")
     resources:
         **plan.resources("probe_languages"),
@@ -33,11 +31,9 @@ rule probe_languages:
         seeds=lambda wildcards: liang2021.seeds_of(plan, wildcards.languages),
         genera={language.code: language.genus for language in plan.languages},
         job=plan.job("liang2021:probe_languages"),
-    script:
-        "../scripts/job.py"
 
 
-rule classify_in_subspaces:
+use rule job as classify_in_subspaces with:
     """Figure 4, frozen: linear classifiers of word vectors without their first directions."""
     input:
         train="<results>/features/liang2021/{model}-{task}-train/{encoder}",
@@ -55,8 +51,6 @@ rule classify_in_subspaces:
         model=plan.any_of(plan.config.liang2021.encoders),
         task=plan.any_of(plan.config.liang2021.removal.datasets),
     priority: 2
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("classify_in_subspaces")
     resources:
         **plan.resources("classify_in_subspaces"),
@@ -68,5 +62,3 @@ rule classify_in_subspaces:
         maximum_vectors=plan.config.liang2021.removal.maximum_vectors,
         seeds=plan.config.seeds[: plan.config.liang2021.probing.seeds],
         job=plan.job("liang2021:classify_in_subspaces"),
-    script:
-        "../scripts/job.py"

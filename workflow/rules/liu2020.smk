@@ -2,11 +2,7 @@
 # Makes: token translations, with samples of them in words, and classifications of shifted texts.
 
 
-localrules:
-    sample_translations,
-
-
-rule encode_parallel:
+use rule job as encode_parallel with:
     """Parallel sentences of XNLI as token ids."""
     input:
         tables=[plan.table(name) for name in plan.config.liu2020.translation.sentences],
@@ -17,8 +13,6 @@ rule encode_parallel:
         "<results>/logs/encode_parallel/{encoder}.log",
     benchmark:
         "<results>/benchmarks/encode_parallel/{encoder}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("encode_parallel")
     resources:
         **plan.resources("encode_parallel"),
@@ -26,11 +20,9 @@ rule encode_parallel:
         languages=["en", *plan.config.liu2020.translation.languages],
         max_length=plan.config.liu2020.translation.max_length,
         job=plan.job("liu2020:encode_parallel"),
-    script:
-        "../scripts/job.py"
 
 
-rule translate_tokens:
+use rule job as translate_tokens with:
     """Tokens predicted from sentences that are shifted to another language, at every layer."""
     input:
         encoder=lambda wildcards: plan.encoder(wildcards.encoder),
@@ -45,8 +37,6 @@ rule translate_tokens:
     wildcard_constraints:
         source="[a-z_]+",
         target="[a-z_]+",
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("translate_tokens")
     resources:
         **plan.resources("translate_tokens"),
@@ -58,11 +48,9 @@ rule translate_tokens:
             wildcards.target, []
         ),
         job=plan.job("liu2020:translate_tokens"),
-    script:
-        "../scripts/job.py"
 
 
-rule sample_translations:
+use rule job as sample_translations with:
     """Table 1: what some sentences become, in words."""
     input:
         sentences=f"<results>/tokens/{plan.config.liu2020.embeddings.reference}/parallel",
@@ -76,18 +64,15 @@ rule sample_translations:
         "<results>/samples/liu2020/table1.json",
     log:
         "<results>/logs/sample_translations.log",
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         shown=plan.config.liu2020.translation.shown_sentences,
         layer=plan.config.liu2020.translation.rate_layer,
         weights=plan.config.liu2020.translation.best_of,
         job=plan.job("liu2020:sample_translations"),
-    script:
-        "../scripts/job.py"
 
 
-rule classify_shifted:
+use rule job as classify_shifted with:
     """Test and development sets shifted to the language of training, with every weight."""
     input:
         model="<results>/runs/{run}/seed{seed}/model",
@@ -105,8 +90,6 @@ rule classify_shifted:
     benchmark:
         "<results>/benchmarks/classify_shifted/{run}/seed{seed}.{protocol}.tsv"
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("classify_shifted")
     resources:
         **plan.resources("classify_shifted"),
@@ -117,5 +100,3 @@ rule classify_shifted:
             "target": "en",
         },
         job=plan.job("liu2020:classify_shifted", "tasks:TASKS[nli]"),
-    script:
-        "../scripts/job.py"

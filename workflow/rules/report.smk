@@ -2,16 +2,7 @@
 # collected report is `snakemake --report results/<run>/report.html`.
 
 
-localrules:
-    scorecard,
-    judge_claims,
-    cost,
-    write_replication,
-    write_index,
-    write_alignment_scores,
-
-
-rule scorecard:
+use rule job as scorecard with:
     """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
     input:
         measurements=lambda wildcards: plan.measured(wildcards.scope),
@@ -26,44 +17,39 @@ rule scorecard:
         ),
     log:
         "<results>/logs/{scope}scorecard.log",
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         setting=plan.setting(),
         figures=lambda wildcards: plan.drawn(wildcards.scope),
         reported=plan.reported(*plan.papers),
         titles={paper: plan.papers[paper].title for paper in plan.papers},
         contrasts=plan.contrasts(*plan.papers),
-        not_reproducible=plan.not_reproducible(),
+        not_reproducible=plan.with_content("resources/not_reproducible.csv"),
         job=plan.job("report:scorecard"),
-    script:
-        "../scripts/job.py"
 
 
-rule judge_claims:
+use rule job as judge_claims with:
     """Whether the claims in the papers' texts hold here, by the rule in docs/verdicts.md."""
     input:
         measurements=lambda wildcards: plan.measured(wildcards.scope),
-        resamples=lambda wildcards: plan.resampled(wildcards.scope),
+        resamples=lambda wildcards: plan.measured(wildcards.scope, kind="resamples"),
     output:
         "<results>/{scope}claims.csv",
     log:
         "<results>/logs/{scope}claims.log",
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         claims=lambda wildcards: {
-            paper: plan.claims_file(paper) for paper in plan.papers_shown(wildcards.scope)
+            paper: plan.with_content(f"mbert_atlas/papers/{paper}/claims.yaml")
+            for paper in plan.papers_shown(wildcards.scope)
         },
         reported=plan.reported(*plan.papers),
         languages=sorted(plan.language_names()),
         comparable=plan.config.comparable,
         job=plan.job("report:judge_claims"),
-    script:
-        "../scripts/job.py"
 
 
-rule cost:
+use rule job as cost with:
     """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
     input:
         lambda wildcards: plan.made(wildcards.scope),
@@ -72,19 +58,16 @@ rule cost:
         "<results>/{scope}cost.csv",
     log:
         "<results>/logs/{scope}cost.log",
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         benchmarks=f"{plan.results}/benchmarks",
         logs=f"{plan.results}/logs",
         rules=lambda wildcards: plan.stages(workflow.rules),
         papers=plan.charged(),
         job=plan.job("report:cost"),
-    script:
-        "../scripts/job.py"
 
 
-rule write_replication:
+use rule job as write_replication with:
     """One paper's page: its claims with verdicts, figures, tables, deviations and cost, in one file."""
     input:
         shown=lambda wildcards: plan.made(wildcards.scope, wildcards.paper),
@@ -97,13 +80,12 @@ rule write_replication:
         "<results>/logs/{scope}papers/{paper}.log",
     wildcard_constraints:
         paper=plan.any_of(plan.papers),
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         setting=plan.setting(),
         title=lambda wildcards: plan.papers[wildcards.paper].title,
         contrasts=lambda wildcards: plan.contrasts(wildcards.paper),
-        not_reproducible=plan.not_reproducible(),
+        not_reproducible=plan.with_content("resources/not_reproducible.csv"),
         artifacts=lambda wildcards: [
             artifact.name for _, artifact in plan.shown(wildcards.scope, wildcards.paper)
         ],
@@ -111,11 +93,9 @@ rule write_replication:
         reported=lambda wildcards: plan.reported(wildcards.paper),
         prose=lambda wildcards: plan.with_content(f"docs/papers/{wildcards.paper}.md"),
         job=plan.job("report:write_replication"),
-    script:
-        "../scripts/job.py"
 
 
-rule write_index:
+use rule job as write_index with:
     """The page to start from: the claims of every paper at a glance, its figures, links to the rest."""
     input:
         lambda wildcards: plan.made(wildcards.scope),
@@ -136,8 +116,7 @@ rule write_index:
         "<results>/{scope}index.html",
     log:
         "<results>/logs/{scope}index.log",
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         setting=plan.setting(),
         titles=lambda wildcards: {
@@ -145,11 +124,9 @@ rule write_index:
         },
         figures=lambda wildcards: plan.drawn(wildcards.scope),
         job=plan.job("report:write_index"),
-    script:
-        "../scripts/job.py"
 
 
-rule write_alignment_scores:
+use rule job as write_alignment_scores with:
     """The alignment error rate (AER) of the word links against gold links."""
     input:
         [
@@ -165,14 +142,11 @@ rule write_alignment_scores:
         ),
     log:
         "<results>/logs/write_alignment_scores.log",
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         pairs=[list(pair) for pair in plan.aligned()],
         names=plan.language_names(),
         job=plan.job("report:write_alignment_scores"),
-    script:
-        "../scripts/job.py"
 
 
 rule available:

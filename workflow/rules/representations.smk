@@ -1,7 +1,7 @@
 # Needs: encoders and tokenised texts. Makes: memory-mapped vectors for probes and projections; distances.
 
 
-rule extract_features:
+use rule job as extract_features with:
     """Vectors of one or more token stores under one model, as papers declare them."""
     input:
         model=lambda wildcards: plan.features_model(wildcards.model),
@@ -17,8 +17,6 @@ rule extract_features:
     benchmark:
         "<results>/benchmarks/extract_features/{features}/{model}.tsv"
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("extract_features")
     resources:
         **plan.resources("extract_features"),
@@ -28,11 +26,9 @@ rule extract_features:
         pooling=lambda wildcards: plan.features[wildcards.features].pooling,
         layers=lambda wildcards: plan.features[wildcards.features].layers,
         job=plan.job("representations:extract_features"),
-    script:
-        "../scripts/job.py"
 
 
-rule collect_vectors:
+use rule job as collect_vectors with:
     """Token vectors of some languages, all layers: the moments of most, and a sample to probe."""
     input:
         encoder=lambda wildcards: plan.encoder(wildcards.encoder),
@@ -47,8 +43,6 @@ rule collect_vectors:
         "<results>/benchmarks/collect_vectors/{encoder}/{dataset}/{group}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.vectors),
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("collect_vectors")
     resources:
         **plan.resources("collect_vectors"),
@@ -57,11 +51,9 @@ rule collect_vectors:
         summed=lambda wildcards: plan.vectors[wildcards.dataset].summed,
         probed=lambda wildcards: plan.vectors[wildcards.dataset].probed,
         job=plan.job("representations:collect_vectors"),
-    script:
-        "../scripts/job.py"
 
 
-rule find_directions:
+use rule job as find_directions with:
     """DensRay and LDA of all layers, from the moments of some languages (Liang et al. 2021)."""
     input:
         lambda wildcards: plan.vectors_of(wildcards.encoder, wildcards.dataset, wildcards.languages),
@@ -74,8 +66,6 @@ rule find_directions:
     wildcard_constraints:
         dataset=plan.any_of(plan.vectors),
         languages="[a-z]+[0-9]*",
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("find_directions")
     resources:
         **plan.resources("find_directions"),
@@ -84,11 +74,9 @@ rule find_directions:
             wildcards.languages
         ),
         job=plan.job("representations:find_directions"),
-    script:
-        "../scripts/job.py"
 
 
-rule language_means:
+use rule job as language_means with:
     """The mean vector of all texts of a language, in every layer (Liu et al. 2020)."""
     input:
         encoder=lambda wildcards: plan.encoder(wildcards.encoder),
@@ -103,8 +91,6 @@ rule language_means:
         "<results>/benchmarks/language_means/{encoder}/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.means),
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("language_means")
     resources:
         **plan.resources("language_means"),
@@ -112,11 +98,9 @@ rule language_means:
         languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
         texts=lambda wildcards: plan.means[wildcards.dataset]["texts"],
         job=plan.job("representations:language_means"),
-    script:
-        "../scripts/job.py"
 
 
-rule word_pair_distances:
+use rule job as word_pair_distances with:
     """L2 distances of related and unrelated word pairs under every model of one seed."""
     input:
         pairs=lambda wildcards: plan.heldout_pairs(wildcards.distances, wildcards.language),
@@ -129,8 +113,6 @@ rule word_pair_distances:
     benchmark:
         "<results>/benchmarks/word_pair_distances/{distances}/{language}/seed{seed}.tsv"
     priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("word_pair_distances")
     resources:
         **plan.resources("word_pair_distances"),
@@ -139,5 +121,3 @@ rule word_pair_distances:
         protocols=lambda wildcards: plan.distance_models(**wildcards)["protocols"],
         pairs=lambda wildcards: plan.distances[wildcards.distances].pairs,
         job=plan.job("representations:word_pair_distances"),
-    script:
-        "../scripts/job.py"

@@ -2,7 +2,7 @@
 # translations.
 
 
-rule find_word_contexts:
+use rule job as find_word_contexts with:
     """Contexts of a dictionary's words in running texts, as token ids."""
     input:
         dictionaries=lambda wildcards: plan.dictionaries(wildcards.dictionary, wildcards.language),
@@ -16,8 +16,6 @@ rule find_word_contexts:
         "<results>/logs/find_word_contexts/{encoder}/{dictionary}/{language}.log",
     benchmark:
         "<results>/benchmarks/find_word_contexts/{encoder}/{dictionary}/{language}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("find_word_contexts")
     resources:
         **plan.resources("find_word_contexts"),
@@ -29,11 +27,9 @@ rule find_word_contexts:
             if key != "texts"
         },
         job=plan.job("retrieval:find_word_contexts"),
-    script:
-        "../scripts/job.py"
 
 
-rule word_vectors:
+use rule job as word_vectors with:
     """Words as the mean over their contexts, all layers (Liu et al. 2020, section 3.1.1)."""
     input:
         encoder=lambda wildcards: plan.encoder(wildcards.encoder),
@@ -47,18 +43,14 @@ rule word_vectors:
         "<results>/logs/word_vectors/{encoder}/{dictionary}/{language}.log",
     benchmark:
         "<results>/benchmarks/word_vectors/{encoder}/{dictionary}/{language}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("word_vectors")
     resources:
         **plan.resources("word_vectors"),
     params:
         job=plan.job("retrieval:word_vectors"),
-    script:
-        "../scripts/job.py"
 
 
-rule static_word_vectors:
+use rule job as static_word_vectors with:
     """Words as the mean of static vectors of their subwords."""
     input:
         static="<results>/static/{static}/vectors",
@@ -70,19 +62,15 @@ rule static_word_vectors:
         "<results>/logs/static_word_vectors/{static}/{dictionary}/{language}.log",
     benchmark:
         "<results>/benchmarks/static_word_vectors/{static}/{dictionary}/{language}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("static_word_vectors")
     resources:
         **plan.resources("static_word_vectors"),
     params:
         side=lambda wildcards: "source" if wildcards.language == "en" else "target",
         job=plan.job("retrieval:static_word_vectors"),
-    script:
-        "../scripts/job.py"
 
 
-rule retrieve_words:
+use rule job as retrieve_words with:
     """Ranks of translations by layer and direction (Liu et al. 2020, Eq. 1 and 2)."""
     input:
         dictionary=lambda wildcards: plan.table(wildcards.dictionary, wildcards.language),
@@ -96,12 +84,8 @@ rule retrieve_words:
         "<results>/benchmarks/retrieve_words/{vectors}/{dictionary}/{language}.tsv"
     wildcard_constraints:
         vectors=plan.any_of([*plan.config.encoders, *plan.static]),
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("retrieve_words")
     resources:
         **plan.resources("retrieve_words"),
     params:
         job=plan.job("retrieval:retrieve_words"),
-    script:
-        "../scripts/job.py"

@@ -1,14 +1,8 @@
 # Needs: the network, a mirror folder, or nothing (synthetic data). Makes: the upstream files as they are.
 
 
-localrules:
-    fetch_file,
-    fetch_encoder,
-    fetch,
-
-
 if plan.config.miniature:
-    for world in plan.worlds():
+    for world in sorted({plan.world(name) for name in plan.upstream_files}):
 
         rule:
             name:
@@ -38,7 +32,7 @@ if plan.config.miniature:
 # another mirror, or offline, nothing is fetched again.
 
 
-rule fetch_file:
+use rule job as fetch_file with:
     """Take one upstream file from the mirror or download it, and check its sha256."""
     output:
         "<downloads>/{path}",
@@ -47,28 +41,22 @@ rule fetch_file:
     wildcard_constraints:
         path=r"(?!hf/).+",
     retries: 5
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         job={"function": "sources:fetch_file", "code": ""},
-    script:
-        "../scripts/job.py"
 
 
-rule fetch_encoder:
+use rule job as fetch_encoder with:
     """Take a hub snapshot at its pinned revision: safetensors, config and tokenizer only."""
     output:
         directory("<downloads>/hf/{snapshot}"),
     log:
         "<results>/logs/fetch/hf/{snapshot}.log",
     retries: 5
-    conda:
-        "../../envs/mbert-atlas.yaml"
+    localrule: True
     params:
         hub=lambda wildcards: plan.hubs()[f"hf/{wildcards.snapshot}"],
         job={"function": "sources:fetch_encoder", "code": ""},
-    script:
-        "../scripts/job.py"
 
 
 rule fetch:
@@ -76,6 +64,7 @@ rule fetch:
     log:
         "<results>/logs/fetch.log",
     retries: 2
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

@@ -1,7 +1,7 @@
 # Needs: tokenised texts of encoders from scratch. Makes: static vectors of their subwords, and classifiers on them.
 
 
-rule train_static_vectors:
+use rule job as train_static_vectors with:
     """Word2Vec or GloVe of the subwords that an encoder is pretrained on."""
     input:
         tokenizer=lambda wildcards: plan.tokenizer(plan.static[wildcards.static]),
@@ -12,8 +12,6 @@ rule train_static_vectors:
         "<results>/logs/train_static_vectors/{static}.log",
     benchmark:
         "<results>/benchmarks/train_static_vectors/{static}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("train_static_vectors")
     resources:
         **plan.resources("train_static_vectors")
@@ -29,11 +27,9 @@ rule train_static_vectors:
             mode="json"
         ),
         job=plan.job("static_vectors:train_static_vectors"),
-    script:
-        "../scripts/job.py"
 
 
-rule classify_with_static_vectors:
+use rule job as classify_with_static_vectors with:
     """NLI by mean vectors of premise and hypothesis, trained as a family of runs is."""
     input:
         vectors="<results>/static/{static}/vectors",
@@ -47,8 +43,6 @@ rule classify_with_static_vectors:
         "<results>/benchmarks/classify_with_static_vectors/{static}/{family}/seed{seed}.tsv"
     wildcard_constraints:
         family=plan.any_of(plan.static_families),
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("classify_with_static_vectors")
     resources:
         **plan.resources("classify_with_static_vectors"),
@@ -56,5 +50,3 @@ rule classify_with_static_vectors:
         network=lambda wildcards: plan.static_families[wildcards.family],
         languages=lambda wildcards: plan.config.runs[wildcards.family].evaluate,
         job=plan.job("static_vectors:classify_with_static_vectors", "tasks:TASKS[nli]"),
-    script:
-        "../scripts/job.py"

@@ -2,7 +2,7 @@
 # Resumable state lies in results/<run>/state, outside Snakemake's control: a killed job resumes from it.
 
 
-rule encode_examples:
+use rule job as encode_examples with:
     """A dataset's examples as token ids for one way of encoding a task."""
     input:
         table="<results>/data/{dataset}.parquet",
@@ -13,8 +13,6 @@ rule encode_examples:
         "<results>/logs/encode_examples/{encoder}/{encoding}/{dataset}.log",
     benchmark:
         "<results>/benchmarks/encode_examples/{encoder}/{encoding}/{dataset}.tsv"
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("encode_examples")
     resources:
         **plan.resources("encode_examples"),
@@ -22,11 +20,9 @@ rule encode_examples:
         encoding=lambda wildcards: plan.config.encodings[wildcards.encoding].model_dump(mode="json"),
         languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
         job=lambda wildcards: plan.encoding_job(wildcards.encoding),
-    script:
-        "../scripts/job.py"
 
 
-rule adjust:
+use rule job as adjust with:
     """Cross-lingual adjustment (Efimov et al. 2022, Eq. 1)."""
     input:
         encoder=lambda wildcards: plan.start(plan.runs[wildcards.run], wildcards.seed),
@@ -42,8 +38,6 @@ rule adjust:
         run=plan.any_of(run.id for run in plan.runs if run.kind == "adjustment"),
     # Later than the readers of its weights: else those of all adjustments exist at once.
     priority: -1
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("adjust")
     resources:
         **plan.resources("adjust"),
@@ -51,11 +45,9 @@ rule adjust:
         specification=lambda wildcards: plan.runs[wildcards.run].specification,
         state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
         job=plan.job("training:adjust"),
-    script:
-        "../scripts/job.py"
 
 
-rule finetune:
+use rule job as finetune with:
     """Fine-tuning on a task, then predictions on its test sets."""
     input:
         unpack(lambda wildcards: plan.method_inputs(plan.runs[wildcards.run])),
@@ -74,8 +66,6 @@ rule finetune:
         run=plan.any_of(
             run.id for run in plan.runs if run.kind == "finetuning" and run.id not in plan.draws
         ),
-    conda:
-        "../../envs/mbert-atlas.yaml"
     threads: plan.threads("finetune")
     resources:
         **plan.resources("finetune"),
@@ -83,8 +73,6 @@ rule finetune:
         specification=lambda wildcards: plan.runs[wildcards.run].specification,
         state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
         job=lambda wildcards: plan.job("training:finetune", *plan.runs[wildcards.run].code),
-    script:
-        "../scripts/job.py"
 
 
 use rule finetune as finetune_draw with:
@@ -94,12 +82,12 @@ use rule finetune as finetune_draw with:
         run=plan.any_of(plan.draws),
 
 
-rule choose_hyperparameters:
+use rule job as choose_hyperparameters with:
     """The best draw of a search, by development data."""
     input:
         lambda wildcards: [
             plan.predictions(plan.runs[run], plan.runs[run].seeds[0])
-            for run in plan.runs.draws(wildcards.search)
+            for run in plan.runs.searches[wildcards.search]
         ],
     output:
         "<results>/search/{search}.{protocol}.json",
@@ -108,15 +96,11 @@ rule choose_hyperparameters:
     benchmark:
         "<results>/benchmarks/choose_hyperparameters/{search}.{protocol}.tsv"
     wildcard_constraints:
-        search=plan.any_of(plan.runs.searches()),
-    conda:
-        "../../envs/mbert-atlas.yaml"
+        search=plan.any_of(plan.runs.searches),
     threads: plan.threads("choose_hyperparameters")
     resources:
         **plan.resources("choose_hyperparameters"),
     params:
-        draws=lambda wildcards: list(plan.runs.draws(wildcards.search).values()),
+        draws=lambda wildcards: list(plan.runs.searches[wildcards.search].values()),
         choose_by=lambda wildcards: plan.choose_by(wildcards.search, wildcards.protocol),
         job=plan.job("training:choose_hyperparameters"),
-    script:
-        "../scripts/job.py"

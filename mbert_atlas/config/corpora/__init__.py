@@ -1,1 +1,1 @@
-"""The config of a dataset: a model for each kind of corpus, listed in :mod:`..datasets`."""
+"""The config of a dataset: a model for each kind of corpus, found by :mod:`..datasets`."""

@@ -18,7 +18,7 @@ from mbert_atlas.config.corpora.base import (
 )
 from mbert_atlas.config.references import EncoderName
 
-PlainTextFormat = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
+PlainTextFormat = Literal["lines", "vline"]
 BitextFormat = Literal["wikimatrix", "moses", "manythings", "lines"]
 NliFormat = Literal["multinli", "xnli", "xtreme", "taxinli"]
 NerFormat = Literal["rahimi", "panx", "conll2003"]
@@ -142,28 +142,23 @@ class QuestionAnswering(DerivableWithSplit):
 
 
 class LanguageIdentification(Corpus):
-    """Paragraphs with their language: sampled from running text, or a released set."""
+    """Paragraphs with their language, sampled from running text."""
 
-    reader = "corpora.language_identification:read"
     deriver = "corpora.language_identification:derive"
-    reads_large = derives_large = True
+    derives_large = True
     parent_key = "paragraphs"
 
     corpus: Literal["language_identification"] = CORPUS
-    paragraphs: str | None = None
+    paragraphs: str
     """The dataset to sample paragraphs from, without files."""
     encoder: EncoderName | None = None
-    """Sampled: paragraphs with [UNK] in its vocabulary are dropped; none: kept."""
-    limit: int | None = Field(None, ge=1, description="Sampled: at most this many per language.")
+    """Paragraphs with [UNK] in its vocabulary are dropped; none: kept."""
+    limit: int | None = LIMIT
     fractions: tuple[float, float, float, float] = (0.7, 0.1, 0.1, 0.1)
-    """Sampled: fractions of train, validation, dev and test."""
+    """Fractions of train, validation, dev and test."""
     minimum_per_language: int = Field(10, ge=1)
-    """Sampled: fewer paragraphs in a language are an error."""
-    seed: int = Field(0, description="Sampled: seed of the sample.")
-
-    only_with: ClassVar[OnlyWith] = dict.fromkeys(
-        ("encoder", "fractions", "minimum_per_language", "seed"), ("paragraphs", ...)
-    )
+    """Fewer paragraphs in a language are an error."""
+    seed: int = Field(0, description="Seed of the sample.")
 
     def derives_from(self, other: Corpus) -> bool:
         """Whether paragraphs can be sampled from a dataset."""
@@ -171,8 +166,6 @@ class LanguageIdentification(Corpus):
 
     @model_validator(mode="after")
     def _sample_fits(self) -> Self:
-        if self.limit and not self.paragraphs:
-            raise ValueError("released files are read whole: drop `limit`")
         if self.limit and self.limit < self.minimum_per_language:
             least = self.minimum_per_language
             raise ValueError(f"`limit` ({self.limit}) is below `minimum_per_language` ({least})")

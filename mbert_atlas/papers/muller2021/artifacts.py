@@ -147,7 +147,7 @@ class _Planner:
             )
             for task, family in self.similarity.runs.items()
             for search in [f"{family}-{self.similarity.source}"]
-            if search in self.plan.runs.searches()
+            if search in self.plan.runs.searches
             for protocol in PROTOCOLS
         ]
         if choices:
@@ -155,7 +155,7 @@ class _Planner:
 
     def epochs(self, search: str) -> int:
         """Return the epochs of the first draw of a search."""
-        run = self.plan.runs[next(iter(self.plan.runs.draws(search)))]
+        run = self.plan.runs[next(iter(self.plan.runs.searches[search]))]
         return int(run.specification["hyperparameters"]["optimisation"]["epochs"])
 
     def layer_cells(self, table: LayerTable) -> list[Cell]:

@@ -220,7 +220,7 @@ class _Planner:
             for task, item in self.tasks.items()
             for condition, family in item.conditions.items()
             for protocol in PROTOCOLS
-            if self.plan.runs.draws(family)
+            if family in self.plan.runs.searches
         ]
         searched = search_space(self.plan.config) if cells else {}
         facts = [

@@ -8,7 +8,6 @@ from mbert_atlas.registry import Registry
 from mbert_atlas.training.method import Inputs, Method, Values
 
 METHODS = Registry(
-    "training method",
     {
         # First, as it takes examples away, which the others count.
         "selection": "training.methods.selection:BestEpoch",

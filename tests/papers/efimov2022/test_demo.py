@@ -115,8 +115,8 @@ def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_p
     overlay.write_text("runs: {adjusted: {corrected: {sentences: 1400}}}\n")
     planned = left_to_do(demo, str(overlay))
     assert planned["adjust"] == 4  # two languages, two seeds, one protocol
-    # Two languages and two seeds of inference, two seeds of entities, one of answers and of
-    # translated questions; and with replay one seed of each but the last.
-    assert planned["finetune"] == 2 * 2 + 2 + 1 + 1 + 2 + 1 + 1
+    # Two languages and two seeds of NLI, two seeds of NER and of QA, one of translated questions;
+    # with replay one seed of each but the last.
+    assert planned["finetune"] == 2 * 2 + 2 + 2 + 1 + 2 + 1 + 1
     assert "pretrain" not in planned
     assert "align" not in planned

@@ -55,14 +55,14 @@ def test_the_search_draws_from_table_4_what_matters_to_an_experiment():
         *("initial_stddev", "batch_size", "head_learning_rate", "learning_rate"),
         *("gradient_reversal", "entropy_maximisation"),
     ]
-    draws = runs.draws("udpos-reversal")
+    draws = runs.searches["udpos-reversal"]
     assert len(draws) == 20
     weights = {values["confusion.weight"] for values in draws.values()}
     assert weights == set(space["gradient_reversal"])
-    assert all("confusion.weight" not in values for values in runs.draws("udpos").values())
-    frozen = runs.draws("udpos-initial")
+    assert all("confusion.weight" not in values for values in runs.searches["udpos"].values())
+    frozen = runs.searches["udpos-initial"]
     assert all("optimisation.learning_rate" not in values for values in frozen.values())
-    assert runs.draws("udpos") != runs.draws("udpos-entropy")
+    assert runs.searches["udpos"] != runs.searches["udpos-entropy"]
     assert config().runs["xnli-reversal"].published.optimisation.learning_rate == 1e-6  # Table 5
     without = {name: {"search": {"draws": 0}} for name in ("udpos-initial", "xnli-initial")}
-    assert RunTable(config(runs=without)).draws("xnli-entropy") == {}
+    assert "xnli-entropy" not in RunTable(config(runs=without)).searches
