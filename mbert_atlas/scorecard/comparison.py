@@ -57,9 +57,10 @@ def write_comparison(
     if len(folders) < 2:
         raise AtlasError("A comparison takes two results folders or more; name another one.")
     table = output / "claims.csv"
-    if table.is_file() and not table.read_text(encoding="utf-8").startswith("run,"):
-        problem = "the claims of a run, which the comparison would overwrite"
-        raise DataError(table, "", problem, "name another folder with --output")
+    is_run = table.is_file() and not table.read_text(encoding="utf-8").startswith("run,")
+    if is_run or (output / "measurements").is_dir():
+        problem = "the results of a run, which the comparison would overwrite"
+        raise DataError(output, "", problem, "name another folder with --output")
     results = read_results(folders)
     comparable = all(one.is_comparable for one in results)
     claims = _aligned(results)

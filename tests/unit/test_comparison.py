@@ -186,7 +186,8 @@ def test_bad_folders_end_with_one_sentence(two: list[Path], tmp_path: Path) -> N
     )
     finished_run(tmp_path / "third", {"ru": 1}, scope="highlights")
     assert error(first, tmp_path / "third").endswith("no claims.csv; name /third/highlights.")
-    assert "which the comparison would overwrite; name another" in error(*two, output=second)
+    for output in (second, tmp_path / "third", tmp_path / "third/highlights"):
+        assert "which the comparison would overwrite; name" in error(*two, output=output)
 
     claims = pd.read_csv(second / "claims.csv")
     claims.assign(above=1.5).to_csv(second / "claims.csv", index=False)
