@@ -19,6 +19,7 @@ PRESET, ENCODER = "preset", "encoder "
 """Names, or how names begin, of what pages state of a run next to versions of software."""
 FACTS = "run.json"
 """File of a published folder with what the run is; its data and models are elsewhere."""
+_SCOPES = ("highlights", "available")  # folders with pages of a part of the run above them
 _COMPARABLE = "comparable with the papers"
 _STATED = ("artifact", "effect_of", "above", "below")
 """Columns in which versions of one claim have to agree."""
@@ -73,10 +74,10 @@ def _root(folder: Path) -> Path:
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:
-    """Return the last part of the paths that differs between all of them, or else the paths."""
-    shortest = min(len(folder.parts) for folder in folders)
-    for end in range(1, shortest + 1):
-        labels = [folder.parts[-end] for folder in folders]
+    """Return the last part of the runs' paths that differs between all, or else the paths."""
+    runs = [folder.parent if folder.name in _SCOPES else folder for folder in folders]
+    for end in range(1, min(len(run.parts) for run in runs) + 1):
+        labels = [run.parts[-end] for run in runs]
         if len(set(labels)) == len(labels):
             return labels
     return list(map(str, folders))
@@ -85,7 +86,7 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 def _read_claims(folder: Path) -> pd.DataFrame:
     path = folder / "claims.csv"
     if not path.is_file():
-        part = next((name for name in ("highlights", "available") if (folder / name).is_dir()), "")
+        part = next((name for name in _SCOPES if (folder / name).is_dir()), "")
         fix = f"name {folder / part}" if part else "name the results folder of a finished run"
         raise DataError(folder, "", "there is no claims.csv", fix)
     try:

@@ -156,7 +156,7 @@ def test_folders_are_named_by_the_part_that_differs(tmp_path: Path) -> None:
 
     assert labels("a/demo", "b/demo") == ["a", "b"]
     assert labels("a/demo", "a/small") == ["demo", "small"]
-    assert labels("c/highlights", "d/highlights") == ["c", "d"]
+    assert labels("c/highlights", "d/highlights", "a/demo") == ["c", "d", "demo"]
     assert labels("a/demo", "a/small", "b/demo") == [
         str(tmp_path / name) for name in ("a/demo", "a/small", "b/demo")
     ]

@@ -60,7 +60,7 @@ _CURVES = [
     Curves(
         "papers.muller2021.figures:changes_by_layers",
         [name],
-        "re-initialised layers (middle of the set)",
+        "re-initialised layers\n(middle of the set)",
         "change (points)",
     )
     for name in ("table1", "table7_means")
