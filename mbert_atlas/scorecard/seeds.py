@@ -149,10 +149,11 @@ def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Component
         counts = np.array([kind[1] for kind in kinds])
         pairs += counts * (len(seeds) - 1)
         freedom += _freedom(counts, run.max() + 1, test.max() + 1) * (len(seeds) - 1)
-    cell, same_run, same_test, g = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0)
-    a, b = (same_run - g if pairs[1] else 0.0), (same_test - g if pairs[2] else 0.0)
-    # Only the results are truncated, so that the variance of a difference has no bias.
-    variances = np.maximum([g, a, b, cell - g - a - b], 0.0)
+    cell, same_run, same_test, neither = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0)
+    g = max(neither, 0.0)
+    a = max(same_run - g, 0.0) if pairs[1] else 0.0
+    b = max(same_test - g, 0.0) if pairs[2] else 0.0
+    variances = np.array([g, a, b, max(cell - g - a - b, 0.0)])
     return Components(variances, freedom, _squares_of(pairs / pairs[0], variances))
 
 
