@@ -1,8 +1,10 @@
-"""What a config means: ``python -m mbert_atlas --help``.
+"""What a config means, and what runs have found: ``python -m mbert_atlas --help``.
 
 python -m mbert_atlas check config/small.yaml mine.yaml           # names all mistakes
 python -m mbert_atlas runs --configfile config/demo.yaml          # lists training runs
 python -m mbert_atlas show nli --configfile config/demo.yaml      # explains one of them
+python -m mbert_atlas compare results/A results/B --output DIR    # compares finished runs
+python -m mbert_atlas publish results/A docs/results/A            # copies pages and pictures
 """
 
 import argparse
@@ -21,6 +23,7 @@ from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.explain import Origins, aligned, describe, list_runs
 from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import Run
 
 
@@ -30,11 +33,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises SystemExit if the config has mistakes, or there is no such run; the message names them.
     """
     options = _options(arguments)
-    files = [Path(file) for file in options.configfile]
+    files = [Path(file) for file in getattr(options, "configfile", [])]
     try:
-        codes = [item.code for item in Languages.read("resources/languages.csv")]
-        config = papers.load(files, languages=codes)
-        if options.command == "check":
+        languages = Languages.read("resources/languages.csv")
+        config = papers.load(files, languages=[item.code for item in languages])
+        if options.command in ("compare", "publish"):
+            _write_results(options, Plan(config, languages))
+        elif options.command == "check":
             print("No mistakes found.")
         elif options.command == "runs":
             print(aligned(list_runs(config)))
@@ -57,7 +62,28 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands.add_parser("runs", parents=[files], help="list the training runs")
     show = commands.add_parser("show", parents=[files], help="explain a training run")
     show.add_argument("run", help="its id, see `runs`")
+    compare = commands.add_parser("compare", help="write a page that compares finished runs")
+    compare.add_argument("results", nargs="+", type=Path, help="results folders, two or more")
+    compare.add_argument("--output", type=Path, required=True, help="folder of the page")
+    publish = commands.add_parser("publish", help="copy a run's pages, tables and pictures")
+    publish.add_argument("results", type=Path, help="results folder")
+    publish.add_argument("output", type=Path, help="folder to write, such as docs/results/small")
+    publish.add_argument("--hardware", default="", help="what it ran on; none: this machine")
     return parser.parse_args(arguments)
+
+
+def _write_results(options: argparse.Namespace, plan: Plan) -> None:
+    # The papers as at paper scale: titles and main curves do not depend on the config.
+    if options.command == "compare":
+        from mbert_atlas.scorecard.comparison import write_comparison
+
+        names = plan.language_names()
+        write_comparison(options.results, options.output, papers=plan.papers, names=names)
+    else:
+        from mbert_atlas.scorecard.publishing import publish
+
+        publish(options.results, options.output, papers=plan.papers, hardware=options.hardware)
+    print(options.output / "index.html")
 
 
 def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) -> None:

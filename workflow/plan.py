@@ -173,6 +173,7 @@ class WorkflowPlan(Plan):
             "comparable": self.config.comparable,
             "world": self.config.world,
             "names": self.language_names(),
+            "facts": self.config.facts(),
             "conditions": {
                 key: dict(artifact.conditions)
                 for key in self.tables

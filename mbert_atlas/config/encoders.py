@@ -1,5 +1,6 @@
 """Where encoders come from: the hub, a folder, pretraining, or a modified encoder."""
 
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -7,6 +8,7 @@ from pydantic import Field, model_validator
 from mbert_atlas.config.base import ConfigModel, FilePath
 from mbert_atlas.config.references import EncoderName, Reference, RunningText
 from mbert_atlas.config.training import Extension, MaskedTraining, Pretraining
+from mbert_atlas.files import read_json
 
 
 class Hub(ConfigModel):
@@ -98,8 +100,30 @@ class Encoder(ConfigModel):
         return self
 
     @property
+    def origin(self) -> str:
+        """Where it comes from, in words, and the size of an encoder in a folder."""
+        if self.hub:
+            return f"{self.hub.repository} at {self.hub.revision[:10]}"
+        if self.folder:
+            size = size_of(Path(self.folder) / "config.json")
+            return ", ".join(filter(None, [f"folder {Path(self.folder).name}", size]))
+        if self.changed:
+            return f"{self.changed.encoder} with an extended vocabulary"
+        return "pretrained from scratch"
+
+    @property
     def base(self) -> str | None:
         """The encoder that this one cannot be made without."""
         if self.changed:
             return self.changed.encoder
         return self.scratch.tokenizer_of if self.scratch else None
+
+
+def size_of(path: Path) -> str:
+    """Return layers, hidden size and vocabulary of an encoder in words; empty without the file."""
+    if not path.is_file():
+        return ""
+    config = read_json(path)
+    layers = config.get("num_hidden_layers", config.get("n_layers"))  # the latter: DistilBERT
+    width = config.get("hidden_size", config.get("dim"))
+    return f"{layers} layers of {width}, {config.get('vocab_size', 0):,} subwords"

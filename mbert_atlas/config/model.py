@@ -82,6 +82,11 @@ class Config(ConfigModel):
     resources: dict[str, Resources] = Field(default_factory=dict)
     """Resources of jobs by rule."""
 
+    def facts(self) -> dict[str, str]:
+        """Return preset and encoders in words, by name, as pages state them."""
+        encoders = {f"encoder {name}": item.origin for name, item in self.encoders.items()}
+        return {"preset": self.preset or "paper", **encoders}
+
     @field_validator("runs")
     @classmethod
     def _with_languages(cls, runs: dict[str, Runs]) -> dict[str, Runs]:

@@ -9,7 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import GROUP_COLOURS, figure_style, panel_grid, require_rows
+from mbert_atlas.figures.style import (
+    FULL_WIDTH,
+    GROUP_COLOURS,
+    figure_style,
+    panel_grid,
+    require_rows,
+)
 from mbert_atlas.labels import label, places
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
@@ -77,6 +83,69 @@ def curve_plot(
             entries = grid[0].get_legend_handles_labels()
             figure.legend(*entries, loc="outside lower center", **legend)
     return figure
+
+
+def curve_grid(
+    frames: Mapping[str, pd.DataFrame],
+    *,
+    along_label: str,
+    value_label: str,
+    names: Mapping[str, str],
+    width: float = FULL_WIDTH,
+) -> Figure:
+    """Draw the same curves of several runs: a column for each, a row for each panel.
+
+    The tables, by heading of their column, are those of :func:`curve_plot`; ``along`` may be a text
+    for a category, which has no line to the next. The vertical axis is common to a row. Categories
+    are common to all columns, numbers are not: encoders differ in their number of layers. A line
+    looks the same everywhere; ``names`` are labels of panels, lines and categories; the figure is
+    ``width`` inches wide. Raises AtlasError as :func:`curve_plot`, but not for many lines.
+    """
+    tables = {heading: _spread_over_seeds(frame) for heading, frame in frames.items()}
+    panels, lines, along = (
+        list(dict.fromkeys(item for frame in frames.values() for item in frame[column]))
+        for column in _KEYS
+    )
+    categories = [item for item in along if isinstance(item, str)]
+    across: Literal["col", True] = True if categories else "col"
+    size = (width, 1.2 + 1.9 * len(panels) + (0.5 if categories else 0))
+    with figure_style():
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(len(panels), len(tables), sharex=across, sharey="row", squeeze=False)
+        for panel, row in zip(panels, grid, strict=True):
+            row[0].set_ylabel("\n".join(filter(None, [label(panel, names), value_label])))
+            for axes, table in zip(row, tables.values(), strict=True):
+                _draw_lines(axes, table[table["panel"] == panel], lines, categories, names)
+        for heading, top, bottom in zip(tables, grid[0], grid[-1], strict=True):
+            top.set_title(heading)
+            bottom.set_xlabel(along_label)
+            bottom.tick_params(axis="x", labelrotation=90 if len(categories) > 4 else 0)
+        if categories:
+            texts = [label(item, names) for item in categories]
+            grid[0, 0].set_xticks(range(len(texts)), texts)
+        entries = grid[0, 0].get_legend_handles_labels()
+        figure.legend(*entries, loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def _draw_lines(
+    axes: Axes,
+    rows: pd.DataFrame,
+    lines: Sequence[str],
+    categories: Sequence[str],
+    names: Mapping[str, str],
+) -> None:
+    """Draw every line of a panel; one without points still has its entry in the legend."""
+    if rows["least"].min() < 0 < rows["largest"].max():
+        axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
+    for place, line in enumerate(lines):
+        look = _look(place, MANY_DASHES) | {"markersize": 3.5, "label": label(line, names)}
+        points, shift = rows[rows["line"] == line], 0.0
+        if categories:
+            look["linestyle"], shift = "none", 0.5 * ((place + 0.5) / len(lines) - 0.5)
+            along = points["along"].map(categories.index).astype(float)
+            points = points.assign(along=along)
+        _draw_line(axes, points, look, shift, bars=bool(categories))
 
 
 def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:

@@ -93,6 +93,16 @@ def read_scores(
     return labelled(measured), printed, value_label
 
 
+def scores_by_language(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the points that :func:`.curves.curve_grid` draws of transfer under one protocol.
+
+    Each task is a panel with its first metric, each condition a line, each target a category.
+    """
+    rows = rows[(rows["target"] != "") & (rows["layers"] == "")]
+    rows = rows[rows["metric"] == rows.groupby("task")["metric"].transform("first")]
+    return rows.assign(panel=rows["task"], line=rows["condition"], along=rows["target"])
+
+
 def transfer_plot(
     measured: pd.DataFrame,
     reported: pd.DataFrame | None = None,

@@ -166,11 +166,25 @@ class Distances:
 
 
 @dataclass(frozen=True)
+class Curves:
+    """How runs are compared: the points of some measurements, drawn next to those of other runs."""
+
+    # `module:function`; `function(rows)` of the measurements under one protocol returns a table for
+    # `mbert_atlas.figures.curves.curve_grid`.
+    points: str
+    measurements: Sequence[str]  # names of those that it shows, of one artifact
+    along_label: str
+    value_label: str
+
+
+@dataclass(frozen=True)
 class PaperPlan:
     """What a paper shows, in its order, and what it asks of the shared rules."""
 
     title: str  # of the paper, with its authors
     artifacts: Sequence[Artifact]
+    # What the comparison of runs draws: the first of which all runs have the measurements.
+    curves: Sequence[Curves] = ()
     # Compared conditions: artifact, condition, baseline, and the baseline's artifact if another.
     contrasts: Sequence[tuple[str, ...]] = ()
     features: Mapping[str, Features] = field(default_factory=dict)  # by `<paper>/...`

@@ -158,7 +158,7 @@ def write_replication(
         section = {
             "key": key,
             "views": [view for view in views if view.row["artifact"] == key],
-            "figures": [(each.title, _data_url(each)) for each in figures if each.artifact == key],
+            "figures": [(each.title, data_url(each)) for each in figures if each.artifact == key],
             "tables": tables,
             "not_run": not_run,
         }
@@ -176,7 +176,7 @@ def write_replication(
         deviations=bullets(prose, "Deviations and choices"),
         protocol_rows=table_rows(prose, "The two protocols"),
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
-        provenance=provenance(),
+        provenance=provenance(setting),
     )
 
 
@@ -204,7 +204,7 @@ def write_index(
     render("index.html.j2", output, setting, papers=papers, links=links, part=part)
 
 
-def _data_url(figure: FigureLink) -> str:
+def data_url(figure: FigureLink) -> str:
     """Return the smaller of a figure's SVG and PNG as a data URL."""
     both = (figure.path, figure.path.with_suffix(".png"))
     smallest = min(filter(Path.exists, both), key=lambda path: path.stat().st_size)

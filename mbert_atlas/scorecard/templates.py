@@ -38,6 +38,7 @@ class Setting:
     names: Mapping[str, str] = field(default_factory=dict)  # language code to English name
     conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Names of conditions that differ from their usual label, by ``paper/artifact``."""
+    facts: Mapping[str, str] = field(default_factory=dict)  # preset and encoders, by name
 
     def labels(self, key: str, contrasts: Sequence[rules.Contrast]) -> Labels:
         """Return how cells of ``paper/artifact`` are named and marked."""
@@ -104,7 +105,8 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
         temporary.write_text(templates.get_template(template).render(content), encoding="utf-8")
 
 
-def provenance() -> dict[str, str]:
-    """Return the versions of the software, by name."""
+def provenance(setting: Setting) -> dict[str, str]:
+    """Return the versions of the software, the preset and the encoders, by name."""
     versions = {"mbert-atlas": mbert_atlas.__version__, "Python": platform.python_version()}
-    return versions | {name: version(name) for name in ("torch", "transformers")}
+    versions |= {name: version(name) for name in ("torch", "transformers")}
+    return versions | dict(setting.facts)

@@ -47,6 +47,18 @@ def test_every_artifact_has_files_a_title_and_a_caption(plan: Plan) -> None:
                     assert f"{paper}/{name}" in plan.measurements
 
 
+def test_every_paper_has_main_curves_of_artifacts(plan: Plan) -> None:
+    """Those that the comparison of runs draws, of measurements of the paper preset."""
+    for paper, section in plan.papers.items():
+        assert section.curves, paper
+        for curves in section.curves:
+            inspect.signature(resolve(curves.points)).bind([])
+            keys = {f"{paper}/{name}" for name in curves.measurements}
+            if not plan.config.preset:  # others may leave out artifacts
+                assert keys <= set(plan.measurements)
+                assert len({plan.artifact_of[key][1].name for key in keys}) == 1
+
+
 def test_every_paper_has_highlights(plan: Plan) -> None:
     found = Counter(paper for paper, _ in plan.shown("highlights/"))
     assert found.keys() == plan.papers.keys()

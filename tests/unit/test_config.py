@@ -194,3 +194,18 @@ def test_schemas_are_json_schema_and_reject_keys_of_another_corpus():
             {"runs": {"mine": {"like": "x", "publishd": {}}}},
         ):
             assert not validator.is_valid(merge(whole, change)), change
+
+
+def test_preset_and_encoders_in_words(tmp_path):
+    """Pages state them, and the comparison of runs reads them there."""
+    facts = papers.load([], ROOT).facts()
+    assert facts["preset"] == "paper"
+    assert facts["encoder mbert"] == "google-bert/bert-base-multilingual-cased at 3f076fdb1a"
+    assert facts["encoder embert-hi"] == "mbert with an extended vocabulary"
+    (tmp_path / "mine.yaml").write_text(
+        f"encoders: {{mbert: {{scratch: null, folder: {ROOT}/resources/encoders/many}}}}"
+    )
+    facts = papers.load([ROOT / "config/demo.yaml", tmp_path / "mine.yaml"], ROOT).facts()
+    assert facts["preset"] == "demo"
+    assert facts["encoder mbert"] == "folder many, 4 layers of 96, 12,000 subwords"
+    assert facts["encoder bert-1000k-512"] == "pretrained from scratch"

@@ -12,7 +12,7 @@ from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.separation import separation
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import save_figure
-from mbert_atlas.figures.transfer import read_scores, transfer_plot
+from mbert_atlas.figures.transfer import read_scores, scores_by_language, transfer_plot
 
 
 def transfer() -> pd.DataFrame:
@@ -147,3 +147,19 @@ def test_saved_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         assert len(one.read_bytes()) > 5_000
         assert one.read_bytes() == other.read_bytes()
     assert "<dc:date>" not in first[0].read_text()
+
+
+def test_scores_by_language_have_the_first_metric_of_each_task() -> None:
+    names = ("task", "condition", "target", "layers", "metric", "value")
+    rows = [
+        ("xnli", "original", "ru", "", "accuracy", 60.0),
+        ("xnli", "original", "ru", "", "f1", 61.0),
+        ("xnli", "original", "ru", "1-2", "accuracy", 62.0),
+        ("xnli", "original", "", "", "accuracy", 63.0),
+        ("ner", "adjusted", "hi", "", "token_f1", 40.0),
+    ]
+    points = scores_by_language(pd.DataFrame(rows, columns=list(names)))
+    assert points[["panel", "line", "along", "value"]].values.tolist() == [
+        ["xnli", "original", "ru", 60.0],
+        ["ner", "adjusted", "hi", 40.0],
+    ]

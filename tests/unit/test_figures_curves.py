@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
+from mbert_atlas.figures.curves import MANY_DASHES, curve_grid, curve_plot
 
 ALONG = range(5)
 
@@ -93,3 +93,49 @@ def test_tables_that_cannot_be_drawn() -> None:
         with pytest.raises(AtlasError, match=match):
             plot(wrong)
     assert plot(measured(lines=8), dashes=MANY_DASHES)
+
+
+def grid(frames: dict[str, pd.DataFrame]) -> Figure:
+    return curve_grid(frames, along_label="x", value_label="y", names={"p1": "second"})
+
+
+def test_runs_stand_side_by_side_with_common_vertical_axes() -> None:
+    deep = measured(panels=2, lines=1).assign(along=lambda frame: 10 * frame["along"])
+    figure = grid({"A": measured(panels=1), "B": deep})
+    first, second, below, right = figure.axes
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["A", "B", "", ""]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["p0\ny", "", "second\ny", ""]
+    assert first.get_ylim() == second.get_ylim() != right.get_ylim()
+    assert second.get_xlim() == right.get_xlim() != first.get_xlim()
+    lines = {str(line.get_label()): line for line in first.lines}
+    np.testing.assert_allclose(lines["c 1"].get_ydata(), [0.11 + 0.05 * n for n in ALONG])
+    assert [line for line in below.lines if len(np.asarray(line.get_xdata()))] == []
+    assert second.lines[0].get_color() == first.lines[0].get_color()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["c 0", "c 1"]
+
+
+def test_categories_are_the_same_in_all_runs() -> None:
+    rows = [("ru", 1), ("hi", 2), ("hi", 4)], [("de", 3), ("ru", 4)]
+    frames = [
+        pd.DataFrame(
+            [
+                {"panel": "", "line": "c", "along": code, "value": value, "seed": seed}
+                for seed, (code, value) in enumerate(some)
+            ]
+        )
+        for some in rows
+    ]
+    figure = curve_grid(
+        {"A": frames[0], "B": frames[1]}, along_label="", value_label="y", names={"ru": "Russian"}
+    )
+    first, second = figure.axes
+    figure.draw_without_rendering()
+    for axes in (first, second):
+        assert [text.get_text() for text in axes.get_xticklabels()] == ["Russian", "hi", "de"]
+    np.testing.assert_allclose(np.asarray(first.lines[0].get_xdata()), [1, 0])
+    np.testing.assert_allclose(np.asarray(first.lines[0].get_ydata()), [3, 1])
+    np.testing.assert_allclose(np.asarray(second.lines[0].get_xdata()), [2, 0])
+    assert second.lines[0].get_linestyle() == "None"
+    bars = [item for item in first.collections if isinstance(item, LineCollection)]
+    assert [segment[:, 1].tolist() for segment in bars[0].get_segments()] == [[2, 4], [1, 1]]

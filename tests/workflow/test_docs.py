@@ -9,9 +9,11 @@ import sys
 
 import pytest
 from snakemake.cli import parse_args
+from toy_results import finished_run
 
 from clone import ROOT, jobs, snakemake
 from mbert_atlas.papers import names
+from mbert_atlas.scorecard.publishing import publish
 from snippets import commands_in, files_in
 
 PAGES = [
@@ -21,7 +23,7 @@ PAGES = [
 NAMED = re.compile(
     r"(?:benchmarks|config|docs|envs|local|mbert_atlas|resources|slurm|tests|workflow)/[\w./-]+"
 )
-WRITTEN_BY_READERS = {"config/mine.yaml", "config/turkish.yaml", "config/another.yaml"}
+WRITTEN_BY_READERS = {f"config/{name}.yaml" for name in ("mine", "turkish", "another", "second")}
 # What stands for something in the pages, and for what here; first {mirror} and {mine}, see `here`.
 PLACEHOLDERS = {
     "PAPER": names()[0],
@@ -35,6 +37,11 @@ PLACEHOLDERS = {
     "config/mine.yaml": "{mine}",
     "mine.yaml": "{mine}",
     "resources/downloads": "{mirror}",
+    "results/demo/highlights": "{runs}/demo/highlights",
+    "results/second/highlights": "{runs}/second/highlights",
+    "results/small": "{runs}/small",
+    "docs/results/small": "{runs}/published",
+    "results/comparison": "{runs}/comparison",
 }
 DEFAULT = json.dumps([[], []])
 COMMANDS = sorted(
@@ -106,10 +113,15 @@ def here(repository, tmp_path_factory):
     (folder / "mirror/mine").mkdir()
     (folder / "mirror/mine/news.txt").write_text("One house .\n")
     (folder / "mine.yaml").write_text("run: mine\n")
-    for name, text in files_in("CONTRIBUTING.md").items():
-        if name in WRITTEN_BY_READERS:
-            (repository / name).write_text(text)
-    return {"mirror": folder / "mirror", "mine": folder / "mine.yaml"}
+    for page in ("CONTRIBUTING.md", "docs/compare.md"):
+        for name, text in files_in(page).items():
+            if name in WRITTEN_BY_READERS:
+                (repository / name).write_text(text)
+    runs = folder / "runs"
+    for name, scope in (("demo", "highlights"), ("second", "highlights"), ("small", "")):
+        finished_run(runs / name, {"ru": 1}, run=name, paper=names()[0], scope=scope)
+    publish(runs / "small", runs / "published", papers={})
+    return {"mirror": folder / "mirror", "mine": folder / "mine.yaml", "runs": runs}
 
 
 @pytest.mark.workflow

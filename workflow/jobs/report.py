@@ -50,7 +50,7 @@ def scorecard(snakemake: Snakemake) -> None:
         frame,
         Path(output.html),
         setting=setting,
-        provenance=provenance() | corpora_read(Path(output.csv).parent / "data"),
+        provenance=provenance(setting) | corpora_read(Path(output.csv).parent / "data"),
         titles=params.titles,
         contrasts=contrasts,
         figures=figure_links(params.figures, setting.names),

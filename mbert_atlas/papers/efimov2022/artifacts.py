@@ -11,6 +11,7 @@ from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
     Artifact,
+    Curves,
     Distances,
     Measurement,
     PaperPlan,
@@ -43,6 +44,8 @@ word pairs: a column per language, a row per model. Read downwards: adjustment s
 kinds, fine-tuning on English reduces all distances whatever the task, continual learning keeps them
 apart."""
 
+_CURVES = Curves("figures.transfer:scores_by_language", ["table2"], "", "accuracy (%)")
+
 
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of the paper, and the distances that its figures need."""
@@ -51,6 +54,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         "Efimov et al. (2022): The Impact of Cross-Lingual Adjustment of Contextual Word "
         "Representations on Zero-Shot Transfer",
         contrasts=CONTRASTS,
+        curves=[_CURVES],
         artifacts=[
             *(_distance_figure(plan, paper, name, item) for name, item in paper.figures.items()),
             _language_table(plan, paper),

@@ -12,6 +12,7 @@ from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.records import (
     Artifact,
     Cells,
+    Curves,
     Features,
     Measurement,
     PaperPlan,
@@ -47,6 +48,10 @@ _TABLES: dict[str, tuple[list[TaskName], list[Source], str]] = {
     "table6": (["pos", "ner"], ["en", "en+de+zh"], "Mean F1 with L-DAR on some layers"),
 }
 """Tasks, training languages and title."""
+_CURVES = [
+    Curves("papers.liang2021.figures:by_layer", ["figure3"], "layer (0: embeddings)", "%"),
+    Curves("papers.liang2021.figures:by_window", ["figure5"], "last dimension", "gain (points)"),
+]
 
 
 def plan_paper(plan: Files) -> PaperPlan:
@@ -55,6 +60,7 @@ def plan_paper(plan: Files) -> PaperPlan:
     return PaperPlan(
         "Liang et al. (2021): Locating Language-Specific Information in Contextualized Embeddings",
         artifacts=[*_figures(plan), *_tables(plan)],
+        curves=_CURVES,
         features={
             f"liang2021/{model}-{task}-{part}": Features(
                 stores={"words": Store(_examples(plan, encoder, task, dataset), unit="word")},

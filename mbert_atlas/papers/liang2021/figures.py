@@ -69,6 +69,21 @@ def curves(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
     return pd.DataFrame(points, columns=names).sort_values("along", kind="stable")
 
 
+def by_layer(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of Figure 3, from the measurements under one protocol."""
+    return _compared(rows, "figure3")
+
+
+def by_window(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of Figure 5, from the measurements under one protocol."""
+    return _compared(rows, "figure5")
+
+
+def _compared(rows: pd.DataFrame, artifact: str) -> pd.DataFrame:
+    points = curves(rows, artifact, rows["protocol"].iloc[0])
+    return points.assign(line=points["line"].map(lambda line: NAMES.get(line, line)))
+
+
 def _place(row: dict[str, Any], artifact: str) -> tuple[str, str, int] | None:
     """Return panel, line and number of a row; none if the figure does not show it."""
     if artifact == "figure3":

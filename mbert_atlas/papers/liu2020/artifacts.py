@@ -12,6 +12,7 @@ from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
     Artifact,
     Cells,
+    Curves,
     Measurement,
     PaperPlan,
     figures_by_protocol,
@@ -20,6 +21,10 @@ from mbert_atlas.plan.records import (
 )
 
 _PAPER = "liu2020"
+_CURVES = [
+    Curves("papers.liu2020.figures:convert_rates", ["figure7"], "alpha", "convert rate (%)"),
+    Curves("papers.liu2020.figures:from_english", ["table2"], "", "%"),
+]
 
 
 def plan_paper(plan: Plan) -> PaperPlan:
@@ -98,6 +103,7 @@ class _Builder:
                 *self._token_translation(),
                 self._table4(),
             ],
+            curves=_CURVES,
             means={paper.means: {"encoding": paper.mean_encoding, "texts": paper.mean_texts}},
             retrieval={paper.retrieval.dictionary: retrieval},
             static_families={inference_family(paper, paper.embeddings.reference): classifier},

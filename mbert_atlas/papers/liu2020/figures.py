@@ -51,6 +51,32 @@ def curves(scores: pd.DataFrame, by_layer: bool = False) -> pd.DataFrame:
     return both.sort_values("along", kind="stable")
 
 
+def convert_rates(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return convert rates (%) by alpha when the first, the middle or the last layer is shifted.
+
+    The rows are Figure 7's measurements under one protocol; encoders of any depth have these lines.
+    """
+    layers = sorted(rows["layers"].astype(int).unique())
+    lines = {layers[len(layers) // 2 - 1]: "middle layer"}
+    lines |= {layers[0]: "first layer", layers[-1]: "last layer"}
+    rows = rows.assign(
+        panel="",
+        line=rows["layers"].astype(int).map(lines),
+        along=rows["condition"].str.removeprefix("alpha=").astype(float),
+        value=100 * rows["value"],
+    )
+    return rows.dropna(subset="line").sort_values("along", kind="stable")
+
+
+def from_english(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 2's BLEU-1 and convert rates (%) from English, under one protocol."""
+    rows = rows[rows["metric"].isin(["bleu1", "convert_rate"]) & (rows["source"] == "en")]
+    value = rows["value"].where(rows["metric"] == "bleu1", 100 * rows["value"])
+    return rows.assign(
+        panel=rows["metric"], line=rows["condition"], along=rows["target"], value=value
+    )
+
+
 def _some(values: Any) -> list[Any]:
     """Return the largest value and every n-th below it, few enough to tell their lines apart."""
     # Of 1 to 12 every second one: 12, 10, 8, 6, 4, 2.

@@ -23,6 +23,7 @@ from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
     Artifact,
     Cells,
+    Curves,
     Features,
     Measurement,
     PaperPlan,
@@ -55,6 +56,15 @@ _HIGHLIGHTS = ("table7", "figure7")
 _BY_TARGET = ("table6", "table7", "table8")
 _UNCHANGED = {PRETRAINED: "", FINE_TUNED: ""}
 """Conditions of encoders without re-initialised layers."""
+_CURVES = [
+    Curves(
+        "papers.muller2021.figures:changes_by_layers",
+        [name],
+        "re-initialised layers\n(middle of the set)",
+        "change (points)",
+    )
+    for name in ("table1", "table7_means")
+]
 _CKA_CAPTION = (
     "Centred kernel alignment (CKA) of parallel sentences, by layer (0: embeddings): an RBF kernel "
     "over four windows (published), a linear kernel over all sentences (corrected). Bands span the "
@@ -75,6 +85,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         "of Multilingual BERT",
         artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
         features={FEATURES: planner.features()},
+        curves=_CURVES,
     )
 
 

@@ -11,7 +11,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
 from mbert_atlas.labels import label
-from mbert_atlas.papers.muller2021.config import PRETRAINED
+from mbert_atlas.papers.muller2021.config import DIFFERENCE, PRETRAINED
 
 
 def draw_by_layer(
@@ -46,6 +46,19 @@ def draw_by_layer(
         dashes=MANY_DASHES,
         **options,
     )
+
+
+def changes_by_layers(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return by how much scores change with layers re-initialised, from those of one protocol.
+
+    There is a panel per task, a line for the first source language and one for the mean over all
+    other languages; a set of layers such as ``1-2`` is at its middle, 1.5.
+    """
+    ends = rows["layers"].str.extract(r"^(\d+)-(\d+)$").astype(float)
+    is_change = (rows["condition"] == DIFFERENCE) & (rows["source"] == rows["source"].iloc[0])
+    rows = rows.assign(panel=rows["task"], line=rows["target"], along=ends.mean(axis=1))
+    changes: pd.DataFrame = rows[is_change].dropna(subset="along")
+    return changes.sort_values("along", kind="stable")
 
 
 def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
     Artifact,
     Cells,
+    Curves,
     Features,
     Figure,
     Measurement,
@@ -44,6 +45,9 @@ _CONTRASTS = [
         for condition in UNLEARNING
     ),
 ]
+_CURVES = Curves(
+    f"papers.{PAPER}.figures:macro_f1", ["table1_udpos", "table1_xnli"], "", "macro F1 (%)"
+)
 _WHEN = {"table1": "before and after fine-tuning", "table2": "after unlearning language"}
 _TASKS = {"udpos": "Zero-shot POS tagging", "xnli": "Zero-shot NLI"}
 _POINTS = {"udpos": "Tokens of UDPOS and Wikipedia", "xnli": "Texts of XNLI and Wikipedia"}
@@ -80,6 +84,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         "Tanti et al. (2021): On the Language-specificity of Multilingual BERT and the Impact of "
         "Fine-tuning",
         contrasts=_CONTRASTS,
+        curves=[_CURVES],
         artifacts=[item for item in artifacts if item.tables or item.figures],
         features={f"{PAPER}/{task}": planner.features(task) for task in planner.tasks},
     )

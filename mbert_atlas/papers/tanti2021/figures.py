@@ -66,6 +66,14 @@ _ROWS = {
 """Rows of panels: the dataset, the column that divides it into classes, and the title."""
 
 
+_CLASSIFIED = {
+    "macro_f1_label": "labels",
+    "macro_f1_language_target": "languages,\ntest set",
+    "macro_f1_language_wikipedia": "languages,\nWikipedia",
+}
+"""What a classifier is measured on, by metric."""
+
+
 class Condition(NamedTuple):
     """One column of panels."""
 
@@ -84,6 +92,14 @@ def draw_maps(
         f"Points, V-measure and AMI: seed {first.seed}."
     )
     return map_grid(conditions, title=title, task=first.task, names=names, genera=genera, note=note)
+
+
+def macro_f1(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 1's macro F1 over all languages, from the measurements under one protocol."""
+    rows = rows[(rows["target"] == "") & rows["metric"].isin(_CLASSIFIED)]
+    return rows.assign(
+        panel=rows["task"], line=rows["condition"], along=rows["metric"].map(_CLASSIFIED)
+    )
 
 
 def read_condition(cell: Cell) -> Condition:

@@ -10,7 +10,7 @@ from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import write_parquet
 from mbert_atlas.papers.liang2021 import measures
-from mbert_atlas.papers.liang2021.figures import curves, draw_curves
+from mbert_atlas.papers.liang2021.figures import by_layer, by_window, curves, draw_curves
 from mbert_atlas.schemas import LANGUAGE_PROBES, SUBSPACE_SCORES, TAG_PREDICTIONS
 
 IDENTIFICATION = [
@@ -232,6 +232,11 @@ def test_figures_show_one_value_per_line_place_and_seed(
     assert not drawn.duplicated(["panel", "line", "along", "seed"]).any()
     measured = [Cell(path=str(tmp_path / "measured.csv"))]
     draw_curves(measured, artifact=artifact, protocol="published", title="", sets=["italic"])
+    if points := {"figure3": by_layer, "figure5": by_window}.get(artifact):
+        columns = ["panel", "along", "value", "seed"]
+        rows = points(frame[frame["protocol"] == "published"])
+        assert rows[columns].equals(drawn[columns])
+        assert set(rows["line"]) <= {"mBERT, DensRay", "mBERT, LDA", "italic"}
 
 
 def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers.liu2020 import measures
-from mbert_atlas.papers.liu2020.figures import curves
+from mbert_atlas.papers.liu2020.figures import convert_rates, curves, from_english
 from mbert_atlas.papers.liu2020.measures import (
     count_token_sets,
     measure_accuracy_drop,
@@ -351,3 +351,36 @@ def test_every_reported_number_and_claim_has_a_measurement(
         "shift-helps-most-languages": 11,
         "french-and-spanish-gain-nothing": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("layers", "drawn"),
+    [
+        (12, {1: "first layer", 6: "middle layer", 12: "last layer"}),
+        (4, {1: "first layer", 2: "middle layer", 4: "last layer"}),
+        (2, {1: "first layer", 2: "last layer"}),
+    ],
+)
+def test_encoders_of_any_depth_have_the_same_lines(layers: int, drawn: dict[int, str]) -> None:
+    rows = [
+        {"layers": str(layer), "condition": f"alpha={alpha}", "value": layer / 100, "seed": np.nan}
+        for layer in range(1, layers + 1)
+        for alpha in (2, -1)
+    ]
+    points = convert_rates(pd.DataFrame(rows))
+    assert points["along"].tolist() == [-1.0] * len(drawn) + [2.0] * len(drawn)
+    found = points.groupby("line")["value"].first().round(6).to_dict()
+    assert found == {line: float(layer) for layer, line in drawn.items()}
+
+
+def test_translations_are_those_from_english_in_percent() -> None:
+    rows = [
+        {"source": source, "target": "ru", "condition": "best", "metric": metric, "value": value}
+        for source in ("en", "hi")
+        for metric, value in (("bleu1", 40.0), ("convert_rate", 0.25), ("best_layer", 3.0))
+    ]
+    points = from_english(pd.DataFrame(rows))
+    assert points[["panel", "line", "along", "value"]].values.tolist() == [
+        ["bleu1", "best", "ru", 40.0],
+        ["convert_rate", "best", "ru", 25.0],
+    ]

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from mbert_atlas.analysis.measurements import read_measurements, write_measurements
 from mbert_atlas.cells import Cell
-from mbert_atlas.papers.muller2021.figures import by_layer, draw_by_layer
+from mbert_atlas.papers.muller2021.figures import by_layer, changes_by_layers, draw_by_layer
 
 
 def test_a_metric_has_numbered_layers_and_the_ends_of_its_intervals(tmp_path: Path) -> None:
@@ -38,3 +39,23 @@ def test_a_metric_has_numbered_layers_and_the_ends_of_its_intervals(tmp_path: Pa
     shown = [axes for axes in figure.axes if axes.get_visible()]
     assert [axes.get_title(loc="left") for axes in shown] == ["ru", "Hindi"]
     assert [len(axes.lines) for axes in shown] == [1, 1]
+
+
+def test_changes_are_at_the_middle_of_their_layers() -> None:
+    names = ("source", "target", "condition", "layers", "value")
+    rows = [
+        ("en", "en", "ref", "", 90.0),
+        ("en", "mean_x", "random_init_delta", "11-12", -1.0),
+        ("en", "mean_x", "random_init_delta", "1-2", -9.0),
+        ("en", "en", "random_init_delta", "1-2", -2.0),
+        ("en", "en", "random_init_delta", "first", -2.0),
+        ("ru", "ru", "random_init_delta", "1-2", -3.0),
+    ]
+    points = changes_by_layers(pd.DataFrame(rows, columns=names).assign(task="pos", seed=1))
+    drawn = points[["panel", "line", "along", "value"]].values.tolist()
+    assert sorted(drawn) == [
+        ["pos", "en", 1.5, -2.0],
+        ["pos", "mean_x", 1.5, -9.0],
+        ["pos", "mean_x", 11.5, -1.0],
+    ]
+    assert points["along"].is_monotonic_increasing

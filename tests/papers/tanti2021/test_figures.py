@@ -25,6 +25,7 @@ from mbert_atlas.papers.tanti2021.figures import (
     LABEL_LOOKS,
     Condition,
     draw_maps,
+    macro_f1,
     map_grid,
     read_condition,
 )
@@ -228,3 +229,19 @@ def test_a_map_reads_points_and_scores_of_its_protocol_and_task(tmp_path: Path) 
     figure = draw_maps([cell], title="t", names=NAMES, genera=GENERA)
     notes = [text.get_text() for text in figure.texts]
     assert any(note.startswith("Protocol: corrected.") and "seed 1" in note for note in notes)
+
+
+def test_main_curves_are_macro_f1_over_all_languages() -> None:
+    metrics = ("accuracy", "macro_f1_label", "macro_f1_language_wikipedia")
+    rows = [
+        {"task": "udpos", "condition": condition, "target": target, "metric": metric, "value": 1.0}
+        for condition in ("initial", "fine_tuned")
+        for target in ("", "de")
+        for metric in metrics
+    ]
+    points = macro_f1(pd.DataFrame(rows))
+    assert points[["panel", "line", "along"]].values.tolist() == [
+        ["udpos", condition, along]
+        for condition in ("initial", "fine_tuned")
+        for along in ("labels", "languages,\nWikipedia")
+    ]

@@ -1,0 +1,217 @@
+"""The page that compares finished runs: claims by run, and each paper's main curves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mbert_atlas.analysis.measurements import read_measurements
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.figures.curves import curve_grid
+from mbert_atlas.figures.style import FULL_WIDTH, save_figure
+from mbert_atlas.plan.records import Curves, PaperPlan
+from mbert_atlas.registry import resolve
+from mbert_atlas.scorecard.cells import write_csv
+from mbert_atlas.scorecard.pages import data_url
+from mbert_atlas.scorecard.results import ENCODER, Results, read_results
+from mbert_atlas.scorecard.templates import FigureLink, Setting, artifact_name, render
+from mbert_atlas.scorecard.verdicts import COLUMNS, DOES_NOT_HOLD, HOLDS, NOT_APPLICABLE, NOT_RUN
+from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
+
+SAME, DIFFERENT, OPPOSITE = "the same", "different", "opposite"
+SINGLE, NONE = "in one run only", "not run"
+"""How the verdicts of runs compare: ``opposite`` if the claim holds in one run and does not hold in
+another; all may be the same, or only one run or none has a verdict."""
+_BOTH = "both protocols"  # where they have the same numbers
+_OPEN = {NOT_RUN, NOT_APPLICABLE}  # what is no verdict on a claim
+_KEYS = ["paper", "id", "protocol"]
+_COLUMN = 2.4  # inches that a run takes in a figure
+
+
+@dataclass(frozen=True)
+class ComparedClaim:
+    """A claim with its results in each run."""
+
+    view: ClaimView
+    runs: list[list[Outcome]]  # by run; one outcome where the protocols have the same numbers
+    agreement: str
+    differing: Sequence[str]  # protocols under which verdicts differ
+
+
+def write_comparison(
+    folders: Sequence[Path],
+    output: Path,
+    *,
+    papers: Mapping[str, PaperPlan],
+    names: Mapping[str, str],
+) -> None:
+    """Compare finished runs: a self-contained page, ``index.html``, its figures and ``claims.csv``.
+
+    ``papers`` have titles and main curves, ``names`` the languages by code. ``claims.csv`` has the
+    rows of all runs, with the column ``run``. Raises an AtlasError if there are fewer than two
+    folders, and a DataError as :func:`.results.read_results`, or if ``output`` holds other results.
+    """
+    if len(folders) < 2:
+        raise AtlasError("A comparison takes two results folders or more; name another one.")
+    table = output / "claims.csv"
+    is_run = table.is_file() and not table.read_text(encoding="utf-8").startswith("run,")
+    if is_run or (output / "measurements").is_dir():
+        problem = "the results of a run, which the comparison would overwrite"
+        raise DataError(output, "", problem, "name another folder with --output")
+    results = read_results(folders)
+    comparable = all(one.is_comparable for one in results)
+    claims = _aligned(results)
+    sections = []
+    for paper in claims["paper"].unique():
+        plan = papers.get(paper, PaperPlan(paper, []))
+        of_paper = claims[claims["paper"] == paper]
+        compared = compare_claims(of_paper, names, len(results), comparable=comparable)
+        section = {
+            "key": paper,
+            "title": plan.title,
+            "claims": compared,
+            "agreement": {
+                name: number
+                for name in (SAME, DIFFERENT, OPPOSITE, SINGLE, NONE)
+                if (number := [claim.agreement for claim in compared].count(name))
+            },
+            "counts": [count_verdicts(rows) for _, rows in of_paper.groupby("run", sort=False)],
+            "curves": _draw(results, paper, plan, names, output / "figures"),
+        }
+        sections.append(section)
+    write_csv(claims, table)
+    facts = dict.fromkeys(name for one in results for name in one.facts)
+    by_fact = {name: [one.facts.get(name, "–") for one in results] for name in facts}
+    render(
+        "comparison.html.j2",
+        output / "index.html",
+        Setting(", ".join(one.label for one in results), comparable),
+        runs=[one.label for one in results],
+        facts={name: texts for name, texts in by_fact.items() if not _is_minor(name, texts)},
+        minor={name: texts[0] for name, texts in by_fact.items() if _is_minor(name, texts)},
+        papers=sections,
+    )
+
+
+def _is_minor(name: str, texts: Sequence[str]) -> bool:
+    """Whether a fact is an encoder that is the same in all runs."""
+    return name.startswith(ENCODER) and len(set(texts)) == 1
+
+
+def _aligned(results: Sequence[Results]) -> pd.DataFrame:
+    """Return the claims of all runs, with the column ``run``; what a run lacks is not run."""
+    stated = pd.concat([one.claims for one in results]).drop_duplicates(_KEYS)
+    unknown = stated.assign(verdict=NOT_RUN, basis="", cell="", cells=0.0)
+    measured = ["effect", "low", "high", "p", "q", "detectable", "seeds_to_decide"]
+    unknown[measured] = float("nan")
+    every = []
+    for one in results:
+        claims = pd.concat([one.claims, unknown]).drop_duplicates(_KEYS)
+        claims = claims.set_index(_KEYS).loc[pd.MultiIndex.from_frame(stated[_KEYS])].reset_index()
+        every.append(claims.assign(run=one.label)[["run", *COLUMNS]])
+    return pd.concat(every, ignore_index=True)
+
+
+def compare_claims(
+    claims: pd.DataFrame, names: Mapping[str, str], runs: int, *, comparable: bool
+) -> list[ComparedClaim]:
+    """Return the claims of one paper; each run has one row per claim and protocol."""
+    compared = []
+    for view in claim_views(claims, names, comparable=comparable):
+        size = len(view.outcomes) // runs
+        by_run = [view.outcomes[n : n + size] for n in range(0, len(view.outcomes), size)]
+        judgements = {
+            protocol: {one.verdict for one in view.outcomes if one.protocol == protocol} - _OPEN
+            for protocol in PROTOCOLS
+        }
+        differing = [protocol for protocol, verdicts in judgements.items() if len(verdicts) > 1]
+        judged = sum(any(one.verdict not in _OPEN for one in outcomes) for outcomes in by_run)
+        was_run = any(one.verdict != NOT_RUN for one in view.outcomes)
+        agreement = SINGLE if judged == 1 else SAME if was_run else NONE
+        agreement = DIFFERENT if differing else agreement
+        if any({HOLDS, DOES_NOT_HOLD} <= verdicts for verdicts in judgements.values()):
+            agreement = OPPOSITE
+        merged = [_merged(outcomes) for outcomes in by_run]
+        compared.append(ComparedClaim(view, merged, agreement, differing))
+    return compared
+
+
+def _merged(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes of a run, only one if both protocols have the same numbers."""
+    first = replace(outcomes[0], protocol=_BOTH)
+    same = all(replace(one, protocol=first.protocol) == first for one in outcomes)
+    return [first] if same else list(outcomes)
+
+
+def _draw(
+    results: Sequence[Results],
+    paper: str,
+    plan: PaperPlan,
+    names: Mapping[str, str],
+    folder: Path,
+) -> dict[str, Any] | None:
+    """Draw a paper's main curves; none if no run has measured them."""
+    frames = [(curves, _points(results, paper, curves)) for curves in plan.curves]
+    curves, by_run = max(frames, key=lambda item: len(item[1]), default=(None, {}))
+    if curves is None or not by_run:
+        return None
+    by_protocol: dict[str, dict[str, pd.DataFrame]] = {
+        protocol: {label: rows[protocol] for label, rows in by_run.items() if protocol in rows}
+        for protocol in PROTOCOLS
+    }
+    if len({_content(points) for points in by_protocol.values()}) == 1:
+        by_protocol = {_BOTH: by_protocol[PROTOCOLS[0]]}
+    drawn = {}
+    for protocol, points in by_protocol.items():
+        if points:
+            figure = curve_grid(
+                points,
+                along_label=curves.along_label,
+                value_label=curves.value_label,
+                names=names,
+                width=max(FULL_WIDTH, _COLUMN * len(points)),
+            )
+            path, _ = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")
+            drawn[protocol] = data_url(FigureLink(paper, "", "", path))
+    name, title = _artifact(plan, curves)
+    return {
+        "title": f"{artifact_name(name)}: {title}",
+        "figures": drawn,
+        "missing": [one.label for one in results if one.label not in by_run],
+    }
+
+
+def _content(points: Mapping[str, pd.DataFrame]) -> str:
+    """Return what a figure shows of each run, as text."""
+    columns = ["panel", "line", "along", "value", "seed"]
+    return str({label: frame[columns].to_csv(index=False) for label, frame in points.items()})
+
+
+def _artifact(plan: PaperPlan, curves: Curves) -> tuple[str, str]:
+    """Return name and title of the artifact that has the curves' measurements."""
+    for artifact in plan.artifacts:
+        if {item.name for item in artifact.measurements} & set(curves.measurements):
+            return artifact.name, artifact.title
+    return curves.measurements[0], ""
+
+
+def _points(
+    results: Sequence[Results], paper: str, curves: Curves
+) -> dict[str, dict[str, pd.DataFrame]]:
+    """Return the points of each run that has all measurements, by protocol."""
+    by_run = {}
+    for one in results:
+        paths = [one.root / f"measurements/{paper}/{name}.csv" for name in curves.measurements]
+        if not all(path.is_file() for path in paths):
+            continue
+        rows = pd.concat(map(read_measurements, paths), ignore_index=True)
+        points = {
+            str(protocol): resolve(curves.points)(some)
+            for protocol, some in rows.groupby("protocol")
+        }
+        if points := {protocol: frame for protocol, frame in points.items() if len(frame)}:
+            by_run[one.label] = points
+    return by_run

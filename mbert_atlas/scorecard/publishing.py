@@ -1,0 +1,170 @@
+"""A copy of what a run has found, small enough for a repository: pages, tables and pictures."""
+
+import base64
+import html
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from PIL import Image
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_directory, read_text
+from mbert_atlas.plan.records import PaperPlan
+from mbert_atlas.scorecard.results import FACTS, Results, read_results
+from mbert_atlas.scorecard.verdicts import VERDICTS
+from mbert_atlas.scorecard.views import count_verdicts
+
+MOST_BYTES = 5_000_000
+_TABLES = ("claims.csv", "scorecard.csv", "cost.csv")
+_EMBEDDED = re.compile(r"data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)")
+_PICTURE = re.compile(r'(href|src)="([^":#]+\.(?:svg|png))"')
+_ENTRY = re.compile(r'<li><a href="([^":#]+)">[^\n]*</li>\n')
+_LINK = re.compile(r'<a href="([^":#]+)(?:#[^"]*)?"[^>]*>(.*?)</a>', re.DOTALL)
+_IMAGE = re.compile(r'<img src="([^":#]+)"[^>]*>')
+_ADDITIONAL = re.compile(r"<details><summary>Additional results</summary>.*?</details>", re.DOTALL)
+_IN_TABLE = '<p class="soft">Additional results: <a href="../scorecard.csv">scorecard.csv</a></p>'
+_SMALLER, _SMALLEST = 0.8, 0.3  # width of pictures: at each step, and the least, of the original
+
+
+def publish(
+    folder: Path, output: Path, *, papers: Mapping[str, PaperPlan], hardware: str = ""
+) -> None:
+    """Copy index, pages of papers, tables, pictures and main curves of a run to ``output``.
+
+    Pages link to the pictures of the copy, as PNG, and to nothing that is not in it; they leave
+    additional results to ``scorecard.csv``. ``run.json``, ``README.md`` and the index state what
+    the run is and the ``hardware`` that it ran on, by default this machine's. Pictures are reduced
+    until the copy has at most :data:`MOST_BYTES`.
+    Raises a DataError as :func:`.results.read_results`, if there is no index, if the copy is too
+    large with small pictures, or if ``output`` is a folder that was not published.
+    """
+    (results,) = read_results([folder])
+    if not (folder / "index.html").is_file():
+        fix = "run the target `all` or `highlights` to its end"
+        raise DataError(folder, "", "there is no index.html", fix)
+    if output.exists() and not (output / FACTS).is_file():
+        problem = f"the folder has no {FACTS}, so it was not published, and would be replaced"
+        raise DataError(output, "", problem, "name another folder")
+    facts = {**results.facts, "hardware": hardware or _machine()}
+    curves = {
+        f"measurements/{paper}/{name}.csv"
+        for paper, plan in papers.items()
+        for item in plan.curves
+        for name in item.measurements
+    }
+    with atomic_directory(output) as copy:
+        for source, names in ((folder, _TABLES), (results.root, sorted(curves))):
+            for name in names:
+                if (source / name).is_file():
+                    _copy(source / name, copy / name)
+        pages = _Pages(results, copy)
+        for page in [folder / "index.html", *sorted((folder / "papers").glob("*.html"))]:
+            pages.copy_page(page)
+        for page in sorted(copy.rglob("*.html")):
+            pages.remove_links(page)
+        index = copy / "index.html"
+        listed = "".join(
+            f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
+            for name, text in facts.items()
+        )
+        text = read_text(index).replace("</header>", f"<dl>{listed}</dl>\n</header>", 1)
+        index.write_text(text, encoding="utf-8")
+        (copy / "README.md").write_text(_readme(results, facts), encoding="utf-8")
+        (copy / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        _reduce(copy, output)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+class _Pages:
+    """Copies pages, and the pictures that they show."""
+
+    def __init__(self, results: Results, copy: Path) -> None:
+        self.folder, self.figures, self.copy = results.folder, results.root / "figures", copy
+        pictures = [*self.figures.rglob("*.svg"), *self.figures.rglob("*.png")]
+        self.by_content = {sha256(path.read_bytes()).digest(): path for path in pictures}
+
+    def copy_page(self, source: Path) -> None:
+        """Copy a page; an embedded picture that is no figure of the run stays in it."""
+        target = self.copy / source.relative_to(self.folder)
+
+        def linked(match: re.Match[str]) -> str:
+            path = Path(os.path.normpath(source.parent / html.unescape(match[2])))
+            place = self.picture(path, target) if path.is_relative_to(self.figures) else ""
+            return f'{match[1]}="{html.escape(place)}"' if place else match[0]
+
+        def embedded(match: re.Match[str]) -> str:
+            path = self.by_content.get(sha256(base64.b64decode(match[1])).digest())
+            return html.escape(self.picture(path, target)) if path else match[0]
+
+        text = _EMBEDDED.sub(embedded, _PICTURE.sub(linked, read_text(source)))
+        text = _ADDITIONAL.sub(_IN_TABLE, text)
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+    def picture(self, source: Path, page: Path) -> str:
+        """Copy a figure as PNG; return its path from a page, empty if there is none."""
+        source = source.with_suffix(".png")
+        place = self.copy / "figures" / source.relative_to(self.figures)
+        if not source.is_file():
+            return ""
+        _copy(source, place)
+        return Path(os.path.relpath(place, page.parent)).as_posix()
+
+    def remove_links(self, page: Path) -> None:
+        """Remove what a page of the copy links to, or shows, and the copy does not have."""
+
+        def exists(name: str) -> bool:
+            return (page.parent / html.unescape(name)).exists()
+
+        text = _ENTRY.sub(lambda match: match[0] if exists(match[1]) else "", read_text(page))
+        text = _LINK.sub(lambda match: match[0] if exists(match[1]) else match[2], text)
+        text = _IMAGE.sub(lambda match: match[0] if exists(match[1]) else "", text)
+        page.write_text(text, encoding="utf-8")
+
+
+def _readme(results: Results, facts: Mapping[str, str]) -> str:
+    """Return what the run is and how many claims have which verdict, in Markdown."""
+    lines = [f"# Results of the run {facts['run']}", "", "| | |", "| --- | --- |"]
+    lines += [f"| {name} | {text} |" for name, text in facts.items() if name != "run"]
+    lines += ["", "[index.html](index.html), in a clone, has figures and claims, a page per paper."]
+    lines += ["Written by the command `publish`; don't edit.", ""]
+    lines += ["| paper | protocol |" + "".join(f" {verdict} |" for verdict in VERDICTS)]
+    lines += ["| --- | --- |" + " ---: |" * len(VERDICTS)]
+    for paper, rows in results.claims.groupby("paper", sort=False):
+        for protocol, counts in count_verdicts(rows).items():
+            numbers = "".join(f" {counts[verdict]} |" for verdict in VERDICTS)
+            lines.append(f"| {paper} | {protocol} |{numbers}")
+    return "\n".join(lines) + "\n"
+
+
+def _machine() -> str:
+    """Return cores, processor and memory of this machine."""
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"^model name\s*: (.*)$", read_text(info) if info.is_file() else "", re.M)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    processor = f"{names[0]}, " if names else ""
+    return f"{processor}{len(os.sched_getaffinity(0))} cores, {memory:.0f} GB"
+
+
+def _reduce(copy: Path, output: Path) -> None:
+    """Make pictures smaller until the copy is small enough."""
+    pictures, width = sorted(copy.rglob("*.png")), 1.0
+    while (size := sum(path.stat().st_size for path in copy.rglob("*.*"))) > MOST_BYTES:
+        width *= _SMALLER
+        if width < _SMALLEST or not pictures:
+            problem = f"the copy takes {size / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:.0f}"
+            raise DataError(output, "", problem, "publish the folder `highlights` of the run")
+        for path in pictures:
+            image = Image.open(path).convert("RGB")
+            small = (round(_SMALLER * image.width), round(_SMALLER * image.height))
+            image = image.resize(small, Image.Resampling.LANCZOS)
+            image.quantize(64, Image.Quantize.MEDIANCUT).save(path, optimize=True)

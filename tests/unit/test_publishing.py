@@ -1,0 +1,116 @@
+"""The copy of a run for a repository: small, with pictures, and with links that work."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from toy_results import PAPER, PAPERS, finished_run
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.scorecard import publishing
+from mbert_atlas.scorecard.comparison import write_comparison
+from mbert_atlas.scorecard.publishing import publish
+from mbert_atlas.scorecard.results import read_results
+
+
+@pytest.fixture(params=["", "highlights"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return finished_run(tmp_path / "demo", {"ru": 10, "hi": -10}, scope=request.param)
+
+
+def size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.*"))
+
+
+def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
+    run: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "docs/results/demo"
+    publish(run, copy, papers=PAPERS, hardware="two <cores>")
+    assert {path.relative_to(copy).as_posix() for path in copy.rglob("*.*")} == {
+        *("README.md", "run.json", "index.html", "claims.csv", "scorecard.csv", "cost.csv"),
+        *(f"papers/{PAPER}.html", f"figures/{PAPER}/table1.png"),
+        f"measurements/{PAPER}/table1.csv",
+    }
+    targets = set()
+    for page in copy.rglob("*.html"):
+        text = page.read_text("utf-8")
+        for target in re.findall(r'(?:href|src)="([^"]*)"', text):
+            file, _, anchor = html.unescape(target).partition("#")
+            path = page.parent / file if file else page
+            assert path.is_file(), target
+            assert not anchor or f'id="{anchor}"' in path.read_text("utf-8"), target
+            targets.add(target)
+    assert f"../figures/{PAPER}/table1.png" in targets  # embedded in the original
+    assert f"figures/{PAPER}/table1.png" in targets
+    assert "../scorecard.csv" in targets  # in place of additional results
+    assert "entropy" in (run / f"papers/{PAPER}.html").read_text("utf-8")
+    assert "entropy" not in (copy / f"papers/{PAPER}.html").read_text("utf-8")
+    assert "report.html" in (run / "index.html").read_text("utf-8")
+    assert "report.html" not in (copy / "index.html").read_text("utf-8")
+    picture = f"figures/{PAPER}/table1.png"
+    assert (copy / picture).read_bytes() == (tmp_path / "demo" / picture).read_bytes()
+
+
+def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    publish(run, copy, papers=PAPERS, hardware="two <cores>")
+    facts = json.loads((copy / "run.json").read_text("utf-8"))
+    assert facts == read_results([run])[0].facts | {"hardware": "two <cores>"}
+    assert {"encoder mbert", "data", "versions", "date", "cost"} < facts.keys()
+    index, readme = ((copy / name).read_text("utf-8") for name in ("index.html", "README.md"))
+    assert "<dt>encoder mbert</dt><dd>folder e5</dd>" in index
+    assert "<dt>hardware</dt><dd>two &lt;cores&gt;</dd>" in index
+    assert "| seeds | 1, 2 |" in readme
+    assert f"| {PAPER} | corrected | 1 | 1 | 0 | 0 | 0 | 2 |" in readme
+    publish(run, copy, papers=PAPERS)  # again, over the first
+    assert re.search(r"\d+ cores, \d+ GB", json.loads((copy / "run.json").read_text())["hardware"])
+
+
+def test_a_copy_is_compared_as_its_run_is(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    publish(run, copy, papers=PAPERS, hardware="this")
+    other = finished_run(tmp_path / "other", {"ru": 10})
+    pages = []
+    for folder in (run, copy):
+        output = tmp_path / f"comparison of {folder.name}"
+        write_comparison([folder, other], output, papers=PAPERS, names={})
+        text = (output / "index.html").read_text("utf-8")
+        text = re.sub(r'<tr><th scope="row">hardware.*\n', "", text)
+        pages.append(text.replace(f">{read_results([folder, other])[0].label}", ">"))
+    sections = [page[page.index("<h2>Runs</h2>") : page.index("<h3>")] for page in pages]
+    assert sections[0].count("<tr>") == sections[1].count("<tr>") > 10
+    assert [page.count("data:image") for page in pages] == [1, 1]
+
+
+def test_pictures_are_reduced_until_the_copy_is_small(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, picture = tmp_path / "copy", f"figures/{PAPER}/table1.png"
+    publish(run, copy, papers=PAPERS)
+    whole, without = size(copy), size(copy) - (copy / picture).stat().st_size
+    monkeypatch.setattr(publishing, "MOST_BYTES", (whole + without) // 2)
+    publish(run, copy, papers=PAPERS)
+    assert without < size(copy) <= (whole + without) // 2
+    width, height = Image.open(copy / picture).size
+    assert width < 400
+    assert abs(width / height - 4 / 3) < 0.02
+    monkeypatch.setattr(publishing, "MOST_BYTES", without)
+    with pytest.raises(DataError, match=r"the copy takes 0\.\d MB, more than 0; publish the"):
+        publish(run, copy, papers=PAPERS)
+    assert Image.open(copy / picture).size == (width, height)  # the older copy is still there
+
+
+def test_no_other_folder_is_replaced(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/page.md").write_text("mine")
+    for output in (tmp_path / "docs", run):
+        with pytest.raises(DataError, match=r"it was not published, and would be replaced; name"):
+            publish(run, output, papers=PAPERS)
+    assert (tmp_path / "docs/page.md").is_file()
+    (run / "index.html").unlink()
+    with pytest.raises(DataError, match=r"there is no index\.html; run the target"):
+        publish(run, tmp_path / "copy", papers=PAPERS)
