@@ -34,6 +34,7 @@ rule translate_tokens:
     """Tokens predicted from sentences that are shifted to another language, at every layer."""
     input:
         encoder=lambda wildcards: plan.encoder(wildcards.encoder),
+        head=lambda wildcards: plan.language_model_head(wildcards.encoder),
         sentences="<results>/tokens/{encoder}/parallel",
         means=f"<results>/means/{{encoder}}/{plan.config.liu2020.means}",
     output:

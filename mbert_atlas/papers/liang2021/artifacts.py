@@ -8,6 +8,7 @@ from typing import Any
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, families_of
+from mbert_atlas.papers.liang2021.needs import needs_of
 from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.records import (
     Artifact,
@@ -55,6 +56,7 @@ def plan_paper(plan: Files) -> PaperPlan:
     return PaperPlan(
         "Liang et al. (2021): Locating Language-Specific Information in Contextualized Embeddings",
         artifacts=[*_figures(plan), *_tables(plan)],
+        needs=needs_of(plan.config),
         features={
             f"liang2021/{model}-{task}-{part}": Features(
                 stores={"words": Store(_examples(plan, encoder, task, dataset), unit="word")},
