@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from mbert_atlas.config.encoders import Encoder, has_sentencepiece
 from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.errors import DataError, joined
 from mbert_atlas.plan.needs import Facts, Need
@@ -21,9 +23,12 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
     for paper, name in _requested(plan, targets):
         for need in plan.papers[paper].needs.get(name, ()):
             needs.setdefault(need, []).append(f"{paper}_{name}")
-    encoders = {need.encoder for need in needs}
-    facts = {name: item for name in sorted(encoders) if (item := _facts(plan, name))}
-    mistakes = []
+    facts = {name: item for name in plan.config.encoders if (item := _facts(plan, name))}
+    mistakes = [
+        _sentencepiece_mistake(name, item.tokenizer == "Unigram")
+        for name, item in facts.items()
+        if (item.tokenizer == "Unigram") != has_sentencepiece(plan.config.encoders, name)
+    ]
     for need, artifacts in needs.items():
         if need.encoder in facts and (lack := need.unmet(facts[need.encoder])):
             problem, fix = lack
@@ -31,6 +36,12 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             mistakes.append(DataError("config", f"key {need.place}", problem, fix))
     if mistakes:
         raise joined(mistakes)
+
+
+def _sentencepiece_mistake(name: str, is_sentencepiece: bool) -> DataError:
+    problem = f"the tokenizer is{'' if is_sentencepiece else ' not'} SentencePiece's"
+    fix = f"write `sentencepiece: {str(is_sentencepiece).lower()}`"
+    return DataError("config", f"key encoders.{name}.sentencepiece", problem, fix)
 
 
 def _requested(plan: Plan, targets: Sequence[str]) -> list[tuple[str, str]]:
@@ -58,12 +69,14 @@ def _facts(plan: Plan, name: str) -> Facts | None:
         kinds = {"bert": "WordPiece", "xlm-roberta": "Unigram"}
         kind = kinds[other.pretraining.architecture]
         return Facts(item.scratch.pretraining.layers, head=True, pooler=False, tokenizer=kind)
-    folders = [item.folder]
-    if item.hub:
-        bases = filter(None, (plan.config.downloads, plan.config.mirror))
-        folders = [str(Path(base) / plan.snapshot(name)) for base in bases]
-    for folder in filter(None, folders):
-        if (Path(folder) / "model.safetensors").is_file():
-            facts = facts_of(Path(folder))
-            return replace(facts, head=facts.head or bool(item.language_model_head))
+    if item.folder:
+        return _with_head(facts_of(Path(item.folder)), item)
+    for base in filter(None, (plan.config.downloads, plan.config.mirror)):
+        if (folder := Path(base) / plan.snapshot(name)).is_dir():
+            with suppress(DataError):  # the jobs report what is wrong with it
+                return _with_head(facts_of(folder), item)
     return None
+
+
+def _with_head(facts: Facts, encoder: Encoder) -> Facts:
+    return replace(facts, head=facts.head or encoder.language_model_head == "fitted")

@@ -1,5 +1,6 @@
 """Where encoders come from: the hub, a folder, pretraining, or a modified encoder."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -81,7 +82,7 @@ class HeadTraining(MaskedTraining):
     """Masked language modelling of a language-model head, its encoder frozen."""
 
     optimisation: Optimisation = Optimisation.model_validate(
-        {"learning_rate": 1e-3, "warmup_fraction": 0.1, "epochs": 1}
+        {"learning_rate": 3e-3, "warmup_fraction": 0.1, "batch_size": 8, "epochs": 1}
     )
     """Optimiser, schedule, batches."""
 
@@ -111,6 +112,11 @@ class Encoder(ConfigModel):
     """fitted: trained as `fitted_head` says, for an encoder from a hub or folder that has none;
     none: the encoder's."""
 
+    sentencepiece: bool = False
+    """Of an encoder from a hub or folder: its tokenizer is SentencePiece's, which splits some words
+    into a lone word-boundary symbol and the rest. Under `corrected` the first subword that has
+    characters carries the label of a word."""
+
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         sources = ["hub", "folder", "scratch", "changed"]
@@ -132,3 +138,13 @@ class Encoder(ConfigModel):
         if self.changed:
             return self.changed.encoder
         return self.scratch.tokenizer_of if self.scratch else None
+
+
+def has_sentencepiece(encoders: Mapping[str, Encoder], name: str) -> bool:
+    """Return whether the tokenizer of an encoder is SentencePiece's."""
+    item = encoders[name]
+    if item.base:
+        return has_sentencepiece(encoders, item.base)
+    if item.scratch:
+        return item.scratch.pretraining.architecture == "xlm-roberta"
+    return item.sentencepiece

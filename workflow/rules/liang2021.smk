@@ -53,7 +53,11 @@ rule classify_in_subspaces:
         "<results>/benchmarks/classify_in_subspaces/{model}-{task}/{encoder}.tsv"
     wildcard_constraints:
         model=plan.any_of(plan.config.liang2021.encoders),
-        task=plan.any_of(plan.config.liang2021.removal.datasets),
+        task=plan.any_of(
+            f"{task}{words}"
+            for task in plan.config.liang2021.removal.datasets
+            for words in ("", liang2021.CHARACTERS)
+        ),
     priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"

@@ -6,7 +6,8 @@ from itertools import product
 from typing import Any
 
 from mbert_atlas.cells import Cell
-from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.encoders import has_sentencepiece
 from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, families_of
 from mbert_atlas.papers.liang2021.needs import needs_of
 from mbert_atlas.plan.files import Files
@@ -25,6 +26,8 @@ from mbert_atlas.plan.records import (
 from mbert_atlas.randomness import generator
 
 _MEASURES = "papers.liang2021.measures"
+CHARACTERS = "-characters"
+"""In the names of vectors of words: of the first subword that has characters."""
 METHODS = ["densray", "lda"]
 PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
 _CAPTION = (
@@ -58,13 +61,14 @@ def plan_paper(plan: Files) -> PaperPlan:
         artifacts=[*_figures(plan), *_tables(plan)],
         needs=needs_of(plan.config),
         features={
-            f"liang2021/{model}-{task}-{part}": Features(
+            f"liang2021/{model}-{task}{words}-{part}": Features(
                 stores={"words": Store(_examples(plan, encoder, task, dataset), unit="word")},
-                pooling="first",
+                pooling="characters" if words else "first",
                 layers=[paper.layers],
             )
             for model, encoder in paper.encoders.items()
             for task, datasets in paper.removal.datasets.items()
+            for words in _words(plan, encoder)
             for part, dataset in zip(("train", "test"), datasets, strict=True)
         },
         vectors={
@@ -132,6 +136,16 @@ def _examples(plan: Files, encoder: str, task: TaskName, dataset: str) -> str:
     """Return the token store of words, encoded as for fine-tuning."""
     run = plan.runs.get(_baseline(section(plan), task), None, "published")
     return plan.encoded(encoder, dataset, plan.encoding(run))
+
+
+def _words(plan: Files, encoder: str) -> dict[str, Protocol | None]:
+    """Return the vectors of words by protocol, none for both: of the first subword, or of another.
+
+    XLM-R's tokenizer splits some words into a lone word-boundary symbol and the rest.
+    """
+    if has_sentencepiece(plan.config.encoders, encoder):
+        return {"": "published", CHARACTERS: "corrected"}
+    return {"": None}
 
 
 def _baseline(paper: Section, task: TaskName) -> str:
@@ -211,10 +225,12 @@ def _removal_cells(plan: Files) -> list[Cell]:
             model=model,
             source="en",
             condition="frozen",
-            path=f"<results>/classifiers/liang2021/{model}-{task}/{encoder}.parquet",
+            protocol=protocol,
+            path=f"<results>/classifiers/liang2021/{model}-{task}{words}/{encoder}.parquet",
         )
         for model, encoder in paper.encoders.items()
         for task in paper.removal.datasets
+        for words, protocol in _words(plan, encoder).items()
     ]
     for task in paper.removal.datasets:
         baseline = _baseline(paper, task)

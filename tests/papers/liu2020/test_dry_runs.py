@@ -51,16 +51,16 @@ def test_a_size_and_a_method_can_be_left_out(repository, tmp_path):
 
 
 def test_predicted_tokens_need_a_head(repository, tmp_path):
-    """An encoder without one is refused before any job, unless a head is fitted."""
+    """An encoder without one raises an error before any job, unless a head is fitted."""
     encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))  # two layers
     config = tmp_path / "mine.yaml"
     settings = f"encoders:\n  mbert: {{hub: null, scratch: null, folder: {encoder}%s}}\n"
     settings += "liu2020: {layers: 2, translation: {rate_layer: 2, score_layer: 2}}\n"
     command = ("-n", "--forceall", "--configfile", "config/demo.yaml", config)
     config.write_text(settings % "")
-    refused = snakemake(repository, "liu2020_table2", *command)
-    assert refused.returncode
-    assert "'mbert' has no language-model head" in refused.stdout + refused.stderr
+    without = snakemake(repository, "liu2020_table2", *command)
+    assert without.returncode
+    assert "'mbert' has no language-model head" in without.stdout + without.stderr
     assert "fit_head" not in jobs(snakemake(repository, "liu2020_table3", *command))
     config.write_text(settings % ", language_model_head: fitted")
     planned = jobs(snakemake(repository, "liu2020_table2", *command))
