@@ -65,9 +65,7 @@ def _facts(plan: Plan, name: str) -> Facts | None:
         below = _facts(plan, item.changed.encoder)
         return below and replace(below, head=True)
     if item.scratch:
-        other = plan.config.encoders[plan.tokenised_by(name)].scratch or item.scratch
-        kinds = {"bert": "WordPiece", "xlm-roberta": "Unigram"}
-        kind = kinds[other.pretraining.architecture]
+        kind = "Unigram" if has_sentencepiece(plan.config.encoders, name) else "WordPiece"
         return Facts(item.scratch.pretraining.layers, head=True, pooler=False, tokenizer=kind)
     if item.folder:
         return _with_head(facts_of(Path(item.folder)), item)

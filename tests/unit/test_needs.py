@@ -13,7 +13,8 @@ from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
 
 from mbert_atlas import papers
 from mbert_atlas.encoders.folders import facts_of
-from mbert_atlas.encoders.loading import load_masked_model, save_encoder
+from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
+from mbert_atlas.encoders.unigram import train_unigram
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.needs import Facts, Need
@@ -112,6 +113,26 @@ def test_a_fitted_head_is_enough_and_encoders_on_the_hub_are_not_known(tmp_path:
     shutil.copytree(folder, tmp_path / "downloads" / plan.snapshot("mbert"))
     with pytest.raises(DataError, match="no language-model head"):
         check_needs(plan, ["all"])
+
+
+def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
+    """So that runs do not depend on whether files are here yet."""
+    train_unigram(["the cat sees a dog , dogs see cats"] * 20, tmp_path / "tokenizer", 40)
+    size = len(load_tokenizer(tmp_path / "tokenizer"))
+    shape = BertConfig(num_hidden_layers=12, **{**SIZES, "vocab_size": size})
+    save_encoder(BertForPreTraining(shape), tmp_path / "tokenizer", tmp_path / "encoder")
+    assert facts_of(tmp_path / "encoder").tokenizer == "Unigram"
+    encoder: dict[str, Any] = {"hub": None, "folder": str(tmp_path / "encoder")}
+    with pytest.raises(DataError, match=r"mbert.sentencepiece.*write `sentencepiece: true`"):
+        check_needs(plan_of(None, encoders={"mbert": encoder}), ["results/x.csv"])
+    # Encoders trained from scratch with its tokenizer have it, too.
+    check_needs(plan_of(None, encoders={"mbert": encoder | {"sentencepiece": True}}), ["all"])
+    plan = plan_of(make_encoder(tmp_path / "other", make_tokenizer(tmp_path / "other")))
+    plan.config.encoders["mbert"] = plan.config.encoders["mbert"].model_copy(
+        update={"sentencepiece": True}
+    )
+    with pytest.raises(DataError, match=r"not SentencePiece's; write `sentencepiece: false`"):
+        check_needs(plan, ["results/x.csv"])
 
 
 def test_the_presets_of_the_repository_fit_their_encoders() -> None:
