@@ -101,8 +101,8 @@ def _scripts(words: Counter[str]) -> set[str]:
 
 def _fits(name: str, scripts: set[str]) -> bool:
     """Return whether a subword has letters, all of them in the scripts."""
-    found = {script for character in name if (script := script_of(character))}
-    return bool(found) and found <= scripts
+    its_scripts = {script for character in name if (script := script_of(character))}
+    return bool(its_scripts) and its_scripts <= scripts
 
 
 def _shift(old: Mapping[str, float], learnt: Mapping[str, float]) -> float:

@@ -6,6 +6,7 @@ label if the first subword does.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,9 +46,11 @@ def lone(store: TokenStore) -> Flags:
     return np.isin(store.ragged("input_ids").values, symbols)
 
 
-def begins_of_words(store: TokenStore, begins: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def begins_of_words(
+    store: TokenStore, begins: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[np.integer[Any]]:
     """Return places of first subwords among all ``input_ids``, moved past lone symbols."""
-    moved: npt.NDArray[np.int64] = begins + (lone(store) & _word_goes_on(store))[begins]
+    moved: npt.NDArray[np.integer[Any]] = begins + (lone(store) & _word_goes_on(store))[begins]
     return moved
 
 

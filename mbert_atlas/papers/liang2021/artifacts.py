@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
@@ -138,14 +138,15 @@ def _examples(plan: Files, encoder: str, task: TaskName, dataset: str) -> str:
     return plan.encoded(encoder, dataset, plan.encoding(run))
 
 
-def _words(plan: Files, encoder: str) -> dict[str, Protocol | None]:
-    """Return the vectors of words by protocol, none for both: of the first subword, or of another.
+def _words(plan: Files, encoder: str) -> dict[str, Protocol | Literal[""]]:
+    """Return the vectors of words by what their names add, with their protocol; empty: both.
 
-    XLM-R's tokenizer splits some words into a lone word-boundary symbol and the rest.
+    XLM-R's tokenizer splits some words into a lone word-boundary symbol and the rest: of its first
+    subword, or of the first with characters.
     """
     if has_sentencepiece(plan.config.encoders, encoder):
         return {"": "published", CHARACTERS: "corrected"}
-    return {"": None}
+    return {"": ""}
 
 
 def _baseline(paper: Section, task: TaskName) -> str:
