@@ -12,8 +12,9 @@ from snakemake.exceptions import WorkflowError
 
 from mbert_atlas import papers
 from mbert_atlas.config.reading import BASE, read_yaml
-from mbert_atlas.errors import DataError, joined
+from mbert_atlas.errors import AtlasError, DataError, joined
 from mbert_atlas.plan.plan import Plan
+from workflow.needs import check_needs
 
 _GIVEN_ONCE = {"--configfile": ("--configfile", "--configfiles"), "--config": ("--config", "-C")}
 """Options that take several values; a second one drops the values of the first."""
@@ -57,7 +58,10 @@ def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
 
 
 def check_targets(workflow: Any, plan: Plan) -> None:
-    """Reject a target that no rule makes by a WorkflowError, which suggests similar ones."""
+    """Reject a target that no rule makes, or whose encoder lacks what it needs.
+
+    The WorkflowError suggests similar targets, or what to change.
+    """
     if not workflow.modifier.is_main_snakefile():
         return  # the targets are another workflow's
     options = _command_line(workflow)
@@ -82,6 +86,11 @@ def check_targets(workflow: Any, plan: Plan) -> None:
         elif target.startswith("results/") and not target.startswith(f"{plan.results}/"):
             fix = f"with this config, results are in {plan.results}."
         raise WorkflowError(f"Nothing makes {target!r}; {fix}")
+    if options:
+        try:
+            check_needs(plan, options.targets)
+        except AtlasError as error:
+            raise WorkflowError(str(error)) from None
 
 
 def _command_line(workflow: Any) -> Any:

@@ -54,6 +54,7 @@ def check_config(
         for name in entries:
             with going_on():
                 check(config, name)
+    _check_fitted_head(config)
     for name in set(config.static_vectors) & set(config.encoders):
         report(Mistake(f"static_vectors.{name}", "an encoder has this name", "rename one"))
     for rule in config.resources:
@@ -101,6 +102,21 @@ def _check_encoder(config: Config, name: str) -> None:
         if other and other.scratch and other.scratch.tokenizer_of:
             problem = f"{scratch.tokenizer_of!r} trains no tokenizer"
             report(Mistake(f"{at}.scratch.tokenizer_of", problem, "name the encoder that does"))
+
+
+def _check_fitted_head(config: Config) -> None:
+    """Report encoders whose head is fitted on nothing, and unknown languages of its texts."""
+    head = config.fitted_head
+    for name, encoder in config.encoders.items():
+        if encoder.language_model_head and head is None:
+            fix = "name `texts` in the top-level key `fitted_head`"
+            place = f"encoders.{name}.language_model_head"
+            report(Mistake(place, "no texts are named to fit it on", fix))
+    if head is not None:
+        texts = [config.datasets[text] for text in head.texts if text in config.datasets]
+        codes = {code for text in texts for code in text.languages}
+        for code in head.languages or ():
+            check_name("fitted_head.languages", code, codes, " in any of the texts")
 
 
 def _check_family(config: Config, name: str) -> None:

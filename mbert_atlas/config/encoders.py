@@ -1,5 +1,6 @@
 """Where encoders come from: the hub, a folder, pretraining, or a modified encoder."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -7,7 +8,7 @@ from pydantic import Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, FilePath
 from mbert_atlas.config.references import EncoderName, Reference, RunningText
-from mbert_atlas.config.training import Extension, MaskedTraining, Pretraining
+from mbert_atlas.config.training import Extension, MaskedTraining, Optimisation, Pretraining
 from mbert_atlas.files import read_json
 
 
@@ -80,6 +81,28 @@ class ExtendedVocabulary(ConfigModel):
     seed: int = Field(1, ge=0, description="Seed of the new embeddings, masks and batches.")
 
 
+class HeadTraining(MaskedTraining):
+    """Masked language modelling of a language-model head, its encoder frozen."""
+
+    optimisation: Optimisation = Optimisation.model_validate(
+        {"learning_rate": 3e-3, "warmup_fraction": 0.1, "batch_size": 8, "epochs": 1}
+    )
+    """Optimiser, schedule, batches."""
+
+
+class FittedHead(ConfigModel):
+    """How the language-model head of an encoder without one is fitted, the encoder frozen."""
+
+    texts: list[RunningText]
+    """Training texts: wikipedia or plain_text datasets."""
+    languages: list[str] | None = None
+    """Languages of these texts to fit on; none: all."""
+    training: HeadTraining = Field(default_factory=HeadTraining)
+    """Masked language modelling of the head's transform and biases; every twentieth row is left out
+    and measures the accuracy."""
+    seed: int = Field(1, ge=0, description="Seed of the initial weights, masks and batches.")
+
+
 class Encoder(ConfigModel):
     """Where an encoder comes from: exactly one of hub, folder, scratch and changed."""
 
@@ -88,14 +111,27 @@ class Encoder(ConfigModel):
     """Local folder with safetensors and a tokenizer."""
     scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
     changed: ExtendedVocabulary | None = Field(None, description="Another encoder, modified.")
+    language_model_head: Literal["fitted"] | None = None
+    """fitted: trained as `fitted_head` says, for an encoder from a hub or folder that has none;
+    none: the encoder's."""
+
+    sentencepiece: bool = False
+    """Of an encoder from a hub or folder: its tokenizer is SentencePiece's, which splits some words
+    into a lone word-boundary symbol and the rest. Under `corrected` the first subword that has
+    characters carries the label of a word."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        sources = list(type(self).model_fields)
+        sources = ["hub", "folder", "scratch", "changed"]
         keys = [name for name in sources if getattr(self, name) is not None]
         if len(keys) != 1:
             raise ValueError(
                 f"give exactly one of {', '.join(sources)} (found {', '.join(keys) or 'none'})"
+            )
+        if self.language_model_head and not (self.hub or self.folder):
+            raise ValueError(
+                f"`language_model_head: fitted` is for encoders from a hub or folder; {keys[0]} "
+                "trains the head, so leave it out"
             )
         return self
 
@@ -127,3 +163,13 @@ def size_of(path: Path) -> str:
     layers = config.get("num_hidden_layers", config.get("n_layers"))  # the latter: DistilBERT
     width = config.get("hidden_size", config.get("dim"))
     return f"{layers} layers of {width}, {config.get('vocab_size', 0):,} subwords"
+
+
+def has_sentencepiece(encoders: Mapping[str, Encoder], name: str) -> bool:
+    """Return whether the tokenizer of an encoder is SentencePiece's."""
+    item = encoders[name]
+    if item.base:
+        return has_sentencepiece(encoders, item.base)
+    if item.scratch:
+        return item.scratch.pretraining.architecture == "xlm-roberta"
+    return item.sentencepiece

@@ -2,7 +2,7 @@
 
 import re
 from inspect import getdoc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationInfo, create_model, field_validator
 
@@ -26,6 +26,11 @@ class Finetuning(ConfigModel):
     reinitialised_layers: list[str] = Field([], min_length=0)
     """Parts of the encoder that are re-initialised before training by the run's seed (Muller et al.
     2021): `embeddings`, and layers from 1, such as 1-2."""
+
+    labelled_subword: Literal["with_characters"] | None = None
+    """with_characters: the first subword of a word that has characters carries its label, not a
+    lone word-boundary symbol of SentencePiece; `corrected` has it where an encoder's tokenizer is
+    SentencePiece's. none: as the encoding says."""
 
     @field_validator("trained_layers", "reinitialised_layers", mode="before")
     @classmethod

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from mbert_atlas.config.base import ConfigModel, FilePath, OnlyWith, Seed
 from mbert_atlas.config.datasets import Dataset
-from mbert_atlas.config.encoders import Encoder
+from mbert_atlas.config.encoders import Encoder, FittedHead
 from mbert_atlas.config.miniature import Miniature
 from mbert_atlas.config.references import BitextName, corpus
 from mbert_atlas.config.runs import Runs
@@ -71,6 +71,8 @@ class Config(ConfigModel):
     datasets: dict[str, Dataset] = Field(description="Corpora by name.")
     alignment: Alignment = Field(default_factory=Alignment, description="Word alignment.")
     encoders: dict[str, Encoder] = Field(description="Encoders by name.")
+    fitted_head: FittedHead | None = None
+    """The language-model head of encoders with `language_model_head: fitted`."""
     use_shipped: bool = True
     """Use the encoders that the repository ships; false: train them."""
     static_vectors: dict[str, StaticVectors] = Field(default_factory=dict)

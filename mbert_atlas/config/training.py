@@ -163,9 +163,10 @@ class Extension(ConfigModel):
 
     vocabulary_size: int = Field(30_000, ge=100)
     """Subwords learned from the language's texts."""
-    alphabet_size: int = Field(1000, ge=1, description="Most single characters among them.")
+    alphabet_size: int = Field(1000, ge=1)
+    """Most single characters among them; not of unigram models."""
     pieces: int | None = Field(None, ge=1)
-    """Most new subwords that are appended, the most frequent first; none: all."""
+    """Most new subwords that are appended, the most frequent or probable first; none: all."""
     texts: int | None = Field(None, ge=1, description="Learn from at most this many texts.")
     rows: Literal["normal", "pieces"] = "normal"
     """Embeddings of new subwords: initialised like the encoder's weights, or the mean of the old

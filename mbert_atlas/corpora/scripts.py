@@ -30,7 +30,7 @@ _NAMES = {
 
 
 @cache
-def _script_of(character: str) -> str:
+def script_of(character: str) -> str:
     """Return the first word of a letter's name, such as LATIN; of what is no letter, nothing."""
     if not character.isalpha():
         return ""
@@ -58,7 +58,7 @@ def require_script(
     expected = {name for script in scripts.split() for name in _NAMES[script].split()}
     letters, counts = Counter(chain.from_iterable(islice(texts, TEXTS))), Counter[str]()
     for character, number in letters.items():
-        if script := _script_of(character):
+        if script := script_of(character):
             counts[script] += number
     share = sum(counts[script] for script in expected) / max(counts.total(), 1)
     if counts.total() >= _FEWEST_LETTERS and share < LEAST_SHARE:

@@ -8,11 +8,15 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from mbert_atlas.errors import DataError
+from mbert_atlas.plan.needs import Facts
 
 _TOKENIZERS = {"bert": ["vocab.txt", "tokenizer.json"], "xlm-roberta": ["tokenizer.json"]}
 """By kind of encoder the files one of which it needs."""
 _PREFIXES = {"bert": "bert.", "xlm-roberta": "roberta."}
 """Prefixes of the names of their weights, unless the encoder was saved without any head."""
+_HEADS = ("cls.predictions.transform.dense.weight", "lm_head.dense.weight")
+"""Weights of the language-model heads of BERT and XLM-R, and the end of a pooler's name."""
+_POOLER = "pooler.dense.weight"
 _FIX = "fetch or train the encoder again or correct the path"
 
 
@@ -66,6 +70,20 @@ def check_folder(folder: Path) -> int:
             problem = f"{size}, but config.json states {stated}"
             raise DataError(weights, name, problem, _FIX)
     return len(layers)
+
+
+def facts_of(folder: Path) -> Facts:
+    """Return what the encoder of a folder has, after the checks of :func:`check_folder`."""
+    layers, names = check_folder(folder), _shapes(folder / "model.safetensors").keys()
+    kind = "WordPiece"  # of a vocab.txt
+    if (path := folder / "tokenizer.json").is_file():
+        kind = str((_json(path).get("model") or {}).get("type"))
+    return Facts(
+        layers,
+        head=any(name in names for name in _HEADS),
+        pooler=any(name.endswith(_POOLER) for name in names),
+        tokenizer=kind,
+    )
 
 
 def _architecture(path: Path) -> tuple[str, dict[str, int]]:

@@ -54,15 +54,16 @@ def load_encoder(folder: Path | str) -> PreTrainedModel:
     """
     model, absent = _load(AutoModel, Path(folder), 0, ("pooler.",))
     if absent:
-        _logger.warning("%s has no pooler; it is initialised from a fixed seed.", folder)
+        _logger.warning("%s has no pooler; untrained, it transforms the state of [CLS].", folder)
     return model
 
 
-def load_masked_model(folder: Path | str, seed: int) -> PreTrainedModel:
+def load_masked_model(folder: Path | str, seed: int | None = None) -> PreTrainedModel:
     """Open a BERT or XLM-R in fp32 with its language-model head, to pretrain it further.
 
-    A head (and a pooler) that the folder lacks is initialised from the seed. Raises a DataError as
-    :func:`load_encoder`, or for other kinds of encoders.
+    A head (and a pooler) that the folder lacks is initialised from the seed; without a seed that is
+    a DataError for the head. Raises a DataError as :func:`load_encoder`, or for other kinds of
+    encoders.
     """
     require_encoder(Path(folder))
     model_type = AutoConfig.from_pretrained(folder, local_files_only=True).model_type
@@ -71,9 +72,13 @@ def load_masked_model(folder: Path | str, seed: int) -> PreTrainedModel:
         fix = f"take one of {', '.join(_MASKED)}"
         raise DataError(Path(folder) / "config.json", "key model_type", problem, fix)
     kind, dispensable, head = _MASKED[model_type]
-    model, absent = _load(kind, Path(folder), seed, (head, *dispensable))
+    model, absent = _load(kind, Path(folder), seed or 0, (head, *dispensable))
     if any(key.startswith(head) for key in absent):
-        _logger.warning("%s has no language-model head; it is initialised from the seed.", folder)
+        if seed is None:
+            problem = "the encoder has no language-model head, so that its predictions mean nothing"
+            fix = "write `language_model_head: fitted` in its section of the config"
+            raise DataError(Path(folder), "model.safetensors", problem, fix)
+        _logger.info("%s has no language-model head; it starts from the seed.", folder)
     return model
 
 

@@ -23,6 +23,20 @@ def train_unigram(texts: Iterable[str], output_dir: Path | str, vocabulary_size:
     number of subwords, special tokens included. Raises an AtlasError if the texts cannot fill such
     a vocabulary.
     """
+    learnt = learn_unigram(texts, vocabulary_size)
+    tokenizer = XLMRobertaTokenizer(
+        vocab=[*((token, 0.0) for token in _FIRST), *learnt, ("<mask>", 0.0)],
+        model_max_length=512,
+    )
+    with atomic_directory(output_dir) as folder:
+        tokenizer.save_pretrained(folder)
+
+
+def learn_unigram(texts: Iterable[str], vocabulary_size: int) -> list[tuple[str, float]]:
+    """Train a unigram vocabulary; return its subwords with their scores, the best first.
+
+    The scores are log probabilities, ``vocabulary_size`` and errors as in :func:`train_unigram`.
+    """
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -41,10 +55,4 @@ def train_unigram(texts: Iterable[str], output_dir: Path | str, vocabulary_size:
             "lower vocabulary_size or add texts."
         ) from error
     trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    learnt = [(trained.id_to_piece(n), trained.get_score(n)) for n in range(3, len(trained))]
-    tokenizer = XLMRobertaTokenizer(
-        vocab=[*((token, 0.0) for token in _FIRST), *learnt, ("<mask>", 0.0)],
-        model_max_length=512,
-    )
-    with atomic_directory(output_dir) as folder:
-        tokenizer.save_pretrained(folder)
+    return [(trained.id_to_piece(n), trained.get_score(n)) for n in range(3, len(trained))]

@@ -22,6 +22,8 @@ Ints = npt.NDArray[np.int32]
 NO_LABEL = -100
 NO_WORD = -1
 NO_PIECE = -1
+WORD_BOUNDARY = "\u2581"
+"""SentencePiece's symbol at the beginning of words, U+2581."""
 
 
 def encode_tags(
@@ -62,7 +64,8 @@ def encode_tags(
             arrays["labels"].append(_subword_labels(tags[row], words, labelled[ids]))
             arrays["words"].append(words)
     ragged = {name: Ragged.from_rows(rows, np.int32) for name, rows in arrays.items()}
-    return Encoded(kept, ragged, dropped, {"labelled_pieces": labelled_pieces})
+    options = {"labelled_pieces": labelled_pieces} | _lone_symbols(tokenizer)
+    return Encoded(kept, ragged, dropped, options)
 
 
 def encode_trees(examples: Examples) -> Encoded:
@@ -103,7 +106,7 @@ def encode_trees(examples: Examples) -> Encoded:
         "heads": Ragged(heads.astype(np.int32), numbers.offsets).take(np.array(kept, np.int64)),
         "labels": numbers.take(np.array(kept, np.int64)),
     }
-    return Encoded(kept, arrays, dropped, {})
+    return Encoded(kept, arrays, dropped, _lone_symbols(tokenizer))
 
 
 def _encoded_sentences(
@@ -164,6 +167,15 @@ def _column_of_words(examples: Examples, name: str, what: str) -> pa.ListArray:
     return column
 
 
+def _lone_symbols(tokenizer: Tokenizer) -> dict[str, list[int]]:
+    """Return the ids of subwords without characters, for :mod:`mbert_atlas.encoding.lone_symbols`.
+
+    Nothing for a tokenizer without any, so that its stores stay as they are.
+    """
+    symbol = tokenizer.token_to_id(WORD_BOUNDARY)
+    return {} if symbol is None else {"lone_symbols": [symbol]}
+
+
 def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDArray[np.bool_]:
     """Return which subwords continue a word, shape ``(vocabulary,)``.
 
@@ -172,7 +184,7 @@ def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDA
     """
     subwords = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
     continuation = np.array([subword.startswith("##") for subword in subwords])
-    begins = np.array([subword.startswith("\u2581") for subword in subwords])
+    begins = np.array([subword.startswith(WORD_BOUNDARY) for subword in subwords])
     if begins.any():
         return ~begins
     if not continuation.any():

@@ -157,6 +157,27 @@ class Files:
         training = item.changed.training if item.changed else item.scratch.pretraining
         return dict(training.model_dump(mode="json", include=set(keys) or None))
 
+    def head_texts(self) -> list[str]:
+        """Return the texts that language-model heads are fitted on."""
+        head = self.config.fitted_head
+        return [
+            self.table(text, language)
+            for text in (head.texts if head else ())
+            for language in self.config.datasets[text].languages
+            if head and (head.languages is None or language in head.languages)
+        ]
+
+    def head_fitting(self, *keys: str) -> dict[str, Any]:
+        """Return the hyperparameters of that, all or some, as plain values."""
+        head = self.config.fitted_head
+        values = head.training.model_dump(mode="json") if head else {}
+        return {key: value for key, value in values.items() if key in keys or not keys}
+
+    def language_model_head(self, name: str) -> str | list[str]:
+        """Return the fitted language-model head of an encoder, if it is not the encoder's."""
+        fitted = self.config.encoders[name].language_model_head
+        return path("fitted_head", encoder=name) if fitted else []
+
     def aligned_start(self, name: str) -> AlignedStart | None:
         """Return how word embeddings are initialised from translations, if they are."""
         scratch = self.config.encoders[name].scratch

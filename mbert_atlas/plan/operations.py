@@ -19,6 +19,11 @@ def operations(job: Any, volumes: Volumes) -> float | None:
             return _adjustment(job, volumes)
         case "pretrain":
             return _pretraining(job, volumes)
+        case "fit_head":  # the encoder runs once, and so do its output embeddings backwards
+            options, shape = job.params["training"], volumes.shape(wildcards["encoder"])
+            seen = volumes.store(str(job.input.tokens)) * options["optimisation"]["epochs"]
+            heads = shape.heads(seen * options["masking_probability"])
+            return shape.forward(seen) + 2 * heads
         case "retrieve_words":  # cosines of all words with all, centred and not
             words = volumes.table(str(job.input.dictionary)).examples
             shape = volumes.shape(wildcards["vectors"])

@@ -15,6 +15,8 @@ PATHS = {
     "extended": "<results>/encoders/{encoder}/extended",
     "shipped": "<results>/encoders/{encoder}/shipped",
     "encoder": "<results>/encoders/{encoder}/model",
+    "fitted_head": "<results>/encoders/{encoder}/head",
+    "fitted_head_card": "<results>/encoders/{encoder}/head.card.json",
     "parallel_tokens": "<results>/tokens/{encoder}/parallel",
     "pairs": "<results>/tokens/{encoder}/pairs/{dataset}/{language}/{part}",
     "examples": "<results>/tokens/{encoder}/examples/{encoding}/{dataset}",

@@ -12,6 +12,7 @@ from typing import Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.plan.needs import Need
 from mbert_atlas.plan.paths import path
 
 CAPTIONS = {
@@ -196,3 +197,5 @@ class PaperPlan:
     # Families of fine-tuning runs that static vectors learn as well, with the network that learns.
     static_families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     distances: Mapping[str, Distances] = field(default_factory=dict)  # by `<paper>/...`
+    # What artifacts need of encoders, by their names.
+    needs: Mapping[str, Sequence[Need]] = field(default_factory=dict)

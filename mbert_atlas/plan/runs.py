@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.encoders import has_sentencepiece
 from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.merging import with_values
 from mbert_atlas.config.methods import methods_in
@@ -142,7 +143,8 @@ class RunTable:
         spec = self._config.runs[family]
         starts = [self._start(family, language, each) for each in PROTOCOLS]
         start = starts[PROTOCOLS.index(protocol)]
-        name = _name(family, language)
+        name, base = _name(family, language), start.base if start else spec.encoder
+        moves = self._moves_labels(spec, base)
         specification: dict[str, Any] = {"kind": spec.kind, "encoder": spec.encoder}
         if start:
             specification["start"] = start.id
@@ -152,17 +154,19 @@ class RunTable:
             specification["hyperparameters"] = (corrected or spec.published).relevant()
         else:
             specification |= self._finetuning(spec, language, protocol, start)
+            if moves and protocol == "corrected":
+                specification["hyperparameters"]["labelled_subword"] = "with_characters"
             if spec.search and spec.search.use == "chosen":
                 chosen_by = protocol if spec.corrected else "published"
                 specification["search"] = f"{name}.{chosen_by}"
-        differs = spec.corrected not in (None, spec.published) or starts[0] != starts[1]
+        differs = moves or spec.corrected not in (None, spec.published) or starts[0] != starts[1]
         return Run(
             id=f"{name}.{protocol}" if differs else name,
             family=family,
             paper=spec.paper,
             kind=spec.kind,
             language=language,
-            base=start.base if start else spec.encoder,
+            base=base,
             start=start.id if start else None,
             seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
             specification=specification,
@@ -191,6 +195,14 @@ class RunTable:
                     data.encoding
                 ].relevant()
         return specification
+
+    def _moves_labels(self, spec: AdjustmentRuns | FinetuningRuns, encoder: str) -> bool:
+        """Return whether protocols label other subwords: words of a SentencePiece tokenizer."""
+        return (
+            isinstance(spec, FinetuningRuns)
+            and self._config.encodings[spec.encoding].scored in ("token", "tree")
+            and has_sentencepiece(self._config.encoders, encoder)
+        )
 
     def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
         encoder = self._config.runs[family].encoder

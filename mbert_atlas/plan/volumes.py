@@ -133,7 +133,7 @@ class Volumes:
                 held_out = min(self.config.alignment.held_out, volume.examples)
                 rows = held_out if path.endswith("heldout") else volume.examples - held_out
                 return volume * (rows / max(volume.examples, 1))
-            case "encode_pretraining_texts":
+            case "encode_pretraining_texts" | "encode_head_texts":
                 return self._pretraining(job)
             case "find_word_contexts":  # each text has several of the words
                 return self.table(str(job.input.texts))
@@ -245,7 +245,10 @@ class Volumes:
         return next((place for place in places if place.is_file()), None)
 
     def _pretraining(self, job: Any) -> Volume:
-        options = self.plan.pretraining(job.wildcards_dict["encoder"])
+        if job.rule.name == "encode_head_texts":
+            options = self.plan.head_fitting()
+        else:
+            options = self.plan.pretraining(job.wildcards_dict["encoder"])
         by_language: dict[str, Volume] = defaultdict(Volume)
         for path in map(str, job.input.texts):
             by_language[self.made_by[path].wildcards_dict["language"]] += self.table(path)

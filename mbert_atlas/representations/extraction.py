@@ -16,13 +16,14 @@ from mbert_atlas.arrays import Ragged, TokenStore, create_array, load_arrays
 from mbert_atlas.encoders.hidden_states import IntArray, number_of_layers, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.precision import default_device
+from mbert_atlas.encoding.lone_symbols import begins_of_words
 from mbert_atlas.encoding.tags import NO_LABEL, NO_WORD
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_directory, write_json
 from mbert_atlas.representations.reading import Unit
 from mbert_atlas.tokenizer import require_tokenizer
 
-Pooling = Literal["cls", "pooler", "first", "last", "mean"]
+Pooling = Literal["cls", "pooler", "first", "characters", "last", "mean"]
 Layers = Literal["all", "last"] | Sequence[int]
 Spans = tuple[IntArray, IntArray, IntArray]
 """Row of each span, its first token, and one past its last."""
@@ -43,7 +44,8 @@ def extract_features(
 
     The encoder runs in fp32, as distances and probes are sensitive to rounding, over a store of
     :func:`mbert_atlas.encoding.encode`; :func:`mbert_atlas.representations.reading.read_features`
-    opens the output. ``pooling`` is the first, last or mean of the subwords of a word, or of those
+    opens the output. ``pooling`` is the first (``characters``: the first that has any, see
+    :mod:`mbert_atlas.encoding.lone_symbols`), last or mean of the subwords of a word, or of those
     of a text between [CLS] and [SEP]; of a text also the state of [CLS] or the pooler's output.
     Units are whole texts; words; or tokens: the labelled ones where tokens have labels, else all
     but [CLS] and the last; none: the unit that has labels. Layer 0 is the embeddings. Only examples
@@ -68,7 +70,7 @@ def extract_features(
             model,
             stored.ragged("input_ids"),
             *spans,
-            aggregation="first" if pooling == "cls" or unit == "token" else pooling,
+            aggregation="first" if pooling in ("cls", "characters") or unit == "token" else pooling,
             layers=numbers,
             out=vectors,
             segment_start=_segment_starts(stored, model),
@@ -138,6 +140,9 @@ def _select(
     row, begin, end = _spans(stored, unit, pooling)
     inside = kept[row]
     row, begin, end = row[inside], begin[inside], end[inside]
+    labelled = begin
+    if pooling == "characters":
+        begin = begins_of_words(stored, begin)
     if len(row) == 0:
         where = "" if splits is None else f" of the splits {', '.join(sorted(splits))}"
         if languages is not None:
@@ -149,7 +154,7 @@ def _select(
     examples, example = np.unique(row, return_inverse=True)
     labels, of_spans = stored.arrays.get("labels"), np.full(len(row), NO_LABEL)
     if isinstance(labels, Ragged) and unit != "text":
-        of_spans = labels.values[begin]
+        of_spans = labels.values[labelled]
     elif isinstance(labels, np.ndarray) and labels.ndim == 1:
         of_spans = labels[row]
     arrays = {name: values[examples] for name, values in by_example.items()}

@@ -24,6 +24,7 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
         method.prepare(run)
     # What neither weights nor examples tell.
     settings = [run.model.dropout.p, sorted(job.train_languages or []), job.trained_layers]
+    settings += [job.labelled_subword] if job.labelled_subword else []
     log = train(
         run.model,
         run.examples(run.rows),

@@ -14,6 +14,7 @@ from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.parts import parts_of, reinitialise
+from mbert_atlas.encoding.lone_symbols import with_characters
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.randomness import derive_seed
@@ -33,8 +34,10 @@ class FinetuningJob:
     ``output_model`` encoder and head are not stored. The caller removes ``state_dir``, the
     resumable state, once the result is accepted. ``head`` are the classifier's options, by default
     the task's; for layers see :func:`train_only` and
-    :func:`mbert_atlas.encoders.parts.reinitialise`. ``train_languages`` are those to train on, by
-    default all; ``languages`` those to predict, by evaluation set, all of a set that is not named.
+    :func:`mbert_atlas.encoders.parts.reinitialise`, for ``labelled_subword``
+    :func:`mbert_atlas.encoding.lone_symbols.with_characters`. ``train_languages`` are those to
+    train on, by default all; ``languages`` those to predict, by evaluation set, all of a set that
+    is not named.
     """
 
     task: str
@@ -49,6 +52,7 @@ class FinetuningJob:
     head: HeadOptions | None = None
     trained_layers: TrainedLayers = "all"
     reinitialised_layers: Sequence[str] = ()
+    labelled_subword: Literal["with_characters"] | None = None
     train_languages: Collection[str] | None = None
     languages: Mapping[str, Collection[str]] | None = None
     description: str = "fine-tuning"
@@ -65,7 +69,7 @@ class FinetuningRun:
     def __init__(self, job: FinetuningJob) -> None:
         self.job, self.task = job, tasks.get(job.task)
         self.pad_multiple = 8 if torch.cuda.is_available() else 1  # for tensor cores
-        self.store = open_examples(job.train, job.task, job.encoder)
+        self.store = self._open(job.train)
         self.labels: list[str] = self.store.meta["labels"]
         self.tests = {
             name: self.open_test(path, (job.languages or {}).get(name))
@@ -89,7 +93,7 @@ class FinetuningRun:
         Raises a DataError if they do not fit the encoder or the training data, or a language has
         none.
         """
-        store = open_examples(path, self.job.task, self.job.encoder)
+        store = self._open(path)
         # More labels at the end are tags that the model never predicts, such as CoNLL-2003's MISC.
         if store.meta["labels"][: len(self.labels)] != self.labels:
             problem = f"{store.meta['labels']} differ from the training data's {self.labels}"
@@ -97,6 +101,10 @@ class FinetuningRun:
             raise DataError(path, "meta.json, key labels", problem, fix)
         rows = self._rows_of(store, languages, path)
         return self.task.examples(store, rows, pad_multiple=self.pad_multiple)
+
+    def _open(self, path: Path) -> TokenStore:
+        store = open_examples(path, self.job.task, self.job.encoder)
+        return with_characters(store) if self.job.labelled_subword else store
 
     def _rows_of(self, store: TokenStore, languages: Collection[str] | None, path: Path) -> Indices:
         """Return the examples in some languages, or all."""

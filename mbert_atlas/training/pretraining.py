@@ -1,7 +1,7 @@
 """Masked-language-model pretraining of BERT and XLM-R, from scratch or continued."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,7 @@ def pretrain(
         _begin_with(model.get_input_embeddings().weight, start, origin)
     if isinstance(spec, Pretraining):
         if spec.output_bias == "log_frequency":
-            _begin_with_frequencies(head_of(model).bias, encoded)
+            begin_with_frequencies(head_of(model).bias, encoded)
         if spec.pieces is not None:
             subwords = int((encoded.ragged("input_ids").lengths - 2).sum())
             passes = max(1, round(spec.pieces / subwords))
@@ -135,7 +135,7 @@ def _begin_with(weight: torch.Tensor, start: Path, tokenizer_dir: Path) -> None:
         weight[subwords] = torch.from_numpy(np.array(vectors))
 
 
-def _begin_with_frequencies(bias: torch.Tensor, encoded: TokenStore) -> None:
+def begin_with_frequencies(bias: torch.Tensor, encoded: TokenStore) -> None:
     """Set the head's biases to log((count + 1) / (all counts + subwords)): none is impossible."""
     # Special tokens, at both ends of a row, are never predicted.
     counts = np.bincount(inner(encoded.ragged("input_ids")).values, minlength=len(bias)) + 1
@@ -191,11 +191,20 @@ class MaskedLanguageModel:
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``; logits at predicted tokens only."""
-        positions, inputs = self.mask(batch)
-        states = model.base_model(inputs, attention_mask=batch["attention_mask"])
-        logits = head_of(model)(states.last_hidden_state.flatten(0, 1)[positions])
-        targets = batch["input_ids"].flatten()[positions]
+        logits, targets = self.predicted(model, batch)
         return functional.cross_entropy(logits, targets, reduction="sum") / step_weight
+
+    def predicted(self, model: Any, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mask a batch; return logits at the predicted tokens, (m, vocabulary), and their ids."""
+        positions, inputs = self.mask(batch)
+        states = self.states(model, inputs, batch)
+        logits = head_of(model)(states.flatten(0, 1)[positions])
+        return logits, batch["input_ids"].flatten()[positions]
+
+    def states(self, model: Any, inputs: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Return the last hidden states of masked inputs, (b, l, dims)."""
+        output = model.base_model(inputs, attention_mask=batch["attention_mask"])
+        return cast(torch.Tensor, output.last_hidden_state)
 
     def mask(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Sample the predicted positions, as numbers into the flat batch (m,), and the inputs."""

@@ -198,6 +198,7 @@ NEED_TORCH = {
     "extend_encoder",
     "extract_features",
     "finetune",
+    "fit_head",
     "identify_languages",
     "language_means",
     "pretrain",

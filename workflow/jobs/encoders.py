@@ -78,6 +78,22 @@ def pretrain(snakemake: Snakemake) -> None:
     )
 
 
+def fit_head(snakemake: Snakemake) -> None:
+    from mbert_atlas.config.training import MaskedTraining
+    from mbert_atlas.files import write_json
+    from mbert_atlas.training.head_fitting import fit_head
+
+    card = fit_head(
+        MaskedTraining(**snakemake.params.training),
+        Path(snakemake.input.encoder),
+        Path(snakemake.input.tokens),
+        Path(snakemake.output[0]),
+        seed=snakemake.params.seed,
+        state_dir=Path(snakemake.params.state),
+    )
+    write_json(card, Path(snakemake.output.card))
+
+
 def take_shipped_encoder(snakemake: Snakemake) -> None:
     from mbert_atlas.encoders.shipping import take_shipped
 

@@ -28,6 +28,7 @@ def translate_tokens(snakemake: Snakemake) -> None:
         Path(snakemake.input.means),
         source=snakemake.wildcards.source,
         target=snakemake.wildcards.target,
+        head=Path(snakemake.input.head) if snakemake.input.head else None,
         **options_of(snakemake),
     )
     write_parquet(table, snakemake.output[0])

@@ -68,6 +68,7 @@ def finetune(snakemake: Snakemake) -> None:
         head=tasks.get(task).head_options(**hyperparameters["head"]),
         trained_layers=hyperparameters["trained_layers"],
         reinitialised_layers=hyperparameters["reinitialised_layers"],
+        labelled_subword=hyperparameters.get("labelled_subword"),
         train_languages=specification.get("train_languages"),
         languages=specification["evaluate"],
         description=f"{snakemake.wildcards.run}, seed {snakemake.wildcards.seed}",

@@ -1,4 +1,5 @@
-# Needs: paragraphs. Makes: encoders pretrained from scratch, or from another one with an extended vocabulary.
+# Needs: paragraphs. Makes: encoders pretrained from scratch, or from another one with an extended vocabulary; language-model
+# heads of encoders that have none.
 # Priority: every other job waits for encoders, so what they need goes first.
 
 
@@ -118,6 +119,46 @@ use rule job as pretrain with:
         ),
         state=lambda wildcards: f"{plan.results}/state/pretrain/{wildcards.encoder}",
         job=plan.job("encoders:pretrain"),
+
+
+use rule encode_pretraining_texts as encode_head_texts with:
+    input:
+        texts=plan.head_texts(),
+        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
+    output:
+        directory("<results>/tokens/{encoder}/head"),
+    log:
+        "<results>/logs/encode_head_texts/{encoder}.log",
+    benchmark:
+        "<results>/benchmarks/encode_head_texts/{encoder}.tsv"
+    params:
+        pretraining=plan.head_fitting(
+            *("max_length", "texts_per_language", "sentences_per_language", "packed")
+        ),
+        job=plan.job("encoders:encode_pretraining_texts"),
+
+
+use rule job as fit_head with:
+    """The language-model head of an encoder that has none, over the frozen encoder."""
+    input:
+        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
+        tokens="<results>/tokens/{encoder}/head",
+    output:
+        directory("<results>/encoders/{encoder}/head"),
+        card="<results>/encoders/{encoder}/head.card.json",
+    log:
+        "<results>/logs/fit_head/{encoder}.log",
+    benchmark:
+        "<results>/benchmarks/fit_head/{encoder}.tsv"
+    priority: 1
+    threads: plan.threads("fit_head")
+    resources:
+        **plan.resources("fit_head"),
+    params:
+        training=plan.head_fitting(),
+        seed=plan.config.fitted_head.seed if plan.config.fitted_head else 1,
+        state=lambda wildcards: f"{plan.results}/state/fit_head/{wildcards.encoder}",
+        job=plan.job("encoders:fit_head"),
 
 
 use rule job as take_shipped_encoder with:

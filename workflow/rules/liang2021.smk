@@ -49,7 +49,11 @@ use rule job as classify_in_subspaces with:
         "<results>/benchmarks/classify_in_subspaces/{model}-{task}/{encoder}.tsv"
     wildcard_constraints:
         model=plan.any_of(plan.config.liang2021.encoders),
-        task=plan.any_of(plan.config.liang2021.removal.datasets),
+        task=plan.any_of(
+            f"{task}{words}"
+            for task in plan.config.liang2021.removal.datasets
+            for words in ("", liang2021.CHARACTERS)
+        ),
     priority: 2
     threads: plan.threads("classify_in_subspaces")
     resources:

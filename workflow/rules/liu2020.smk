@@ -26,6 +26,7 @@ use rule job as translate_tokens with:
     """Tokens predicted from sentences that are shifted to another language, at every layer."""
     input:
         encoder=lambda wildcards: plan.encoder(wildcards.encoder),
+        head=lambda wildcards: plan.language_model_head(wildcards.encoder),
         sentences="<results>/tokens/{encoder}/parallel",
         means=f"<results>/means/{{encoder}}/{plan.config.liu2020.means}",
     output:

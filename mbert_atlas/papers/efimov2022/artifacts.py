@@ -7,6 +7,7 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.labels import listed
 from mbert_atlas.papers.efimov2022.config import CONTRASTS, Histograms, Section
+from mbert_atlas.papers.efimov2022.needs import needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -55,6 +56,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         "Representations on Zero-Shot Transfer",
         contrasts=CONTRASTS,
         curves=[_CURVES],
+        needs=needs_of(plan.config),
         artifacts=[
             *(_distance_figure(plan, paper, name, item) for name, item in paper.figures.items()),
             _language_table(plan, paper),

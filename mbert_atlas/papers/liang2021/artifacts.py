@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from mbert_atlas.cells import Cell
-from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.encoders import has_sentencepiece
 from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, families_of
+from mbert_atlas.papers.liang2021.needs import needs_of
 from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.records import (
     Artifact,
@@ -25,6 +27,8 @@ from mbert_atlas.plan.records import (
 from mbert_atlas.randomness import generator
 
 _MEASURES = "papers.liang2021.measures"
+CHARACTERS = "-characters"
+"""In the names of vectors of words: of the first subword that has characters."""
 METHODS = ["densray", "lda"]
 PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
 _CAPTION = (
@@ -61,14 +65,16 @@ def plan_paper(plan: Files) -> PaperPlan:
         "Liang et al. (2021): Locating Language-Specific Information in Contextualized Embeddings",
         artifacts=[*_figures(plan), *_tables(plan)],
         curves=_CURVES,
+        needs=needs_of(plan.config),
         features={
-            f"liang2021/{model}-{task}-{part}": Features(
+            f"liang2021/{model}-{task}{words}-{part}": Features(
                 stores={"words": Store(_examples(plan, encoder, task, dataset), unit="word")},
-                pooling="first",
+                pooling="characters" if words else "first",
                 layers=[paper.layers],
             )
             for model, encoder in paper.encoders.items()
             for task, datasets in paper.removal.datasets.items()
+            for words in _words(plan, encoder)
             for part, dataset in zip(("train", "test"), datasets, strict=True)
         },
         vectors={
@@ -136,6 +142,17 @@ def _examples(plan: Files, encoder: str, task: TaskName, dataset: str) -> str:
     """Return the token store of words, encoded as for fine-tuning."""
     run = plan.runs.get(_baseline(section(plan), task), None, "published")
     return plan.encoded(encoder, dataset, plan.encoding(run))
+
+
+def _words(plan: Files, encoder: str) -> dict[str, Protocol | Literal[""]]:
+    """Return the vectors of words by what their names add, with their protocol; empty: both.
+
+    XLM-R's tokenizer splits some words into a lone word-boundary symbol and the rest: of its first
+    subword, or of the first with characters.
+    """
+    if has_sentencepiece(plan.config.encoders, encoder):
+        return {"": "published", CHARACTERS: "corrected"}
+    return {"": ""}
 
 
 def _baseline(paper: Section, task: TaskName) -> str:
@@ -215,10 +232,12 @@ def _removal_cells(plan: Files) -> list[Cell]:
             model=model,
             source="en",
             condition="frozen",
-            path=f"<results>/classifiers/liang2021/{model}-{task}/{encoder}.parquet",
+            protocol=protocol,
+            path=f"<results>/classifiers/liang2021/{model}-{task}{words}/{encoder}.parquet",
         )
         for model, encoder in paper.encoders.items()
         for task in paper.removal.datasets
+        for words, protocol in _words(plan, encoder).items()
     ]
     for task in paper.removal.datasets:
         baseline = _baseline(paper, task)

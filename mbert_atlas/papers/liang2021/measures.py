@@ -131,15 +131,16 @@ def measure_removal(cells: Sequence[Cell], rank: int) -> Iterator[Row]:
     """Yield the drop in F1 without the first directions, ``rank`` of which identify languages.
 
     F1 is of bare tags under both protocols, fine-tuned as frozen. Cells of condition ``frozen`` are
-    files of ``schemas.SUBSPACE_SCORES``; those of condition ``tuned`` are predictions, with
-    ``method`` and ``first`` among the facts.
+    files of ``schemas.SUBSPACE_SCORES``, of both protocols where they name none; those of condition
+    ``tuned`` are predictions, with ``method`` and ``first`` among the facts.
     """
     finetuned: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for cell in cells:
         if cell.condition == "frozen":
             scores = read_parquet(cell.path).to_pandas()
             columns = {"task": cell.task, "model": cell.model, "source": cell.source}
-            yield from f1_drops(scores, "frozen", PROTOCOLS, rank, **columns)
+            protocols = [cell.protocol] if cell.protocol else PROTOCOLS
+            yield from f1_drops(scores, "frozen", protocols, rank, **columns)
         else:
             score = f1_of(replace(cell, protocol="published"))
             place = {"language": cell.language, "seed": cell.seed}

@@ -7,6 +7,7 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.training import Pretraining
 from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family
+from mbert_atlas.papers.liu2020.needs import needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -107,6 +108,7 @@ class _Builder:
             means={paper.means: {"encoding": paper.mean_encoding, "texts": paper.mean_texts}},
             retrieval={paper.retrieval.dictionary: retrieval},
             static_families={inference_family(paper, paper.embeddings.reference): classifier},
+            needs=needs_of(self.plan.config),
         )
 
     # Figures 1 to 6: embeddings by data size and window
@@ -214,7 +216,10 @@ class _Builder:
             table_artifact(
                 "table2",
                 "BLEU-1 and convert rates of token translation",
-                [self._translation("table2", "measure_translation", pairs, best)],
+                [
+                    self._translation("table2", "measure_translation", pairs, best),
+                    *self._fitted_head(),
+                ],
                 highlight=True,
             ),
             table_artifact(
@@ -223,6 +228,15 @@ class _Builder:
                 [_measurement("table3", "count_token_sets", lambda: sentences, columns)],
             ),
         ]
+
+    def _fitted_head(self) -> list[Measurement]:
+        """Return the accuracy of the language-model head, if it is not the encoder's."""
+        encoder, columns = self.paper.embeddings.reference, {"task": "masked_words"}
+        if not self.plan.language_model_head(encoder):
+            return []
+        card = Cell(condition="fitted_head", path=path("fitted_head_card", encoder=encoder))
+        columns["model"] = "mbert"
+        return [_measurement("table2_head", "measure_head", lambda: [card], columns)]
 
     def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
@@ -233,7 +247,8 @@ class _Builder:
             name,
             title,
             f"**{title}.** {score} of sentences shifted from one language to another, by the layer "
-            "that is shifted and the weight of the shift, alpha.",
+            "that is shifted and the weight of the shift, alpha."
+            + (" The language-model head is fitted, see Table 2." if self._fitted_head() else ""),
             measurements=[
                 self._translation(name, "measure_by_weight", [direction], {"metric": metric}),
                 *more,

@@ -1,6 +1,7 @@
 """Word retrieval and zero-shot XNLI by embedding, token translation, transfer with a shift."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoding.texts import parallel_sentences, token_set
-from mbert_atlas.files import read_parquet
+from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.papers.liu2020.config import DEVELOPMENT, LONG_WINDOW, SHORT_WINDOW, TEST
 
 _BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
@@ -185,6 +186,22 @@ def measure_translation(
 def _setting(condition: str, layers: str, metric: str, row: Row, column: str) -> Row:
     names = {"condition": condition, "layers": layers, "metric": metric}
     return names | {"value": row[column], "n": row["n"], RESAMPLED: row[RESAMPLED].get(column)}
+
+
+def measure_head(cells: Sequence[Cell]) -> Iterator[Row]:
+    """Yield the masked accuracy of a fitted language-model head in percent, by language and of all.
+
+    Cells have the card that :func:`mbert_atlas.training.head_fitting.fit_head` returns. The row
+    ``most_frequent`` is the accuracy of always predicting the most frequent subword.
+    """
+    for cell in cells:
+        card = read_json(Path(cell.path))
+        by_language = {"all": card["masked_accuracy"], **card["by_language"]}
+        values = [("masked_accuracy", code, value) for code, value in by_language.items()]
+        for metric, code, value in [*values, ("most_frequent", "all", card["most_frequent"])]:
+            for protocol in PROTOCOLS:
+                place = {"condition": cell.condition, "target": code, "protocol": protocol}
+                yield place | {"metric": metric, "value": value, "n": card["n"]}
 
 
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:

@@ -20,6 +20,7 @@ from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import TOKEN_TRANSLATIONS
 from mbert_atlas.tokenizer import open_tokenizer, require_tokenizer
+from mbert_atlas.training.head_fitting import add_head
 
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[Any]
@@ -36,6 +37,7 @@ def translate_tokens(
     weights: Sequence[float],
     shown: Sequence[int] = (),
     limit: int | None = None,
+    head: Path | None = None,
 ) -> pa.Table:
     """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
@@ -44,12 +46,16 @@ def translate_tokens(
     for the embeddings, is shifted by itself; weights are factors of the difference of means. At
     most ``limit`` sentences of each set are shifted, but the tokens of a language are those of all
     of its test sentences, as in Table 3. The table (``schemas.TOKEN_TRANSLATIONS``) keeps the
-    predicted tokens of the test sentences ``shown``.
+    predicted tokens of the test sentences ``shown``. ``head`` is a fitted language-model head, see
+    :func:`mbert_atlas.training.head_fitting.fit_head`; none: the encoder's.
     Raises DataError if the sentences are of another tokenizer, or the encoder has no such head.
     """
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
-    model: Any = load_masked_model(encoder, seed=0).to(default_device()).eval()
+    model: Any = load_masked_model(encoder, seed=0 if head else None)
+    if head:
+        model = add_head(model, head)
+    model = model.to(default_device()).eval()
     whole = [parallel_sentences(stored, code) for code in (source, target)]
     by_part = [np.flatnonzero(stored.dense("part") == part) for part in (TEST, DEVELOPMENT)]
     chosen = np.concatenate([numbers[:limit] for numbers in by_part])

@@ -18,6 +18,7 @@ from mbert_atlas.papers.muller2021.config import (
     LayerTable,
     Section,
 )
+from mbert_atlas.papers.muller2021.needs import needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -86,6 +87,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
         features={FEATURES: planner.features()},
         curves=_CURVES,
+        needs=needs_of(plan.config),
     )
 
 

@@ -9,6 +9,7 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.labels import label
 from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section
+from mbert_atlas.papers.tanti2021.needs import needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -87,6 +88,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         curves=[_CURVES],
         artifacts=[item for item in artifacts if item.tables or item.figures],
         features={f"{PAPER}/{task}": planner.features(task) for task in planner.tasks},
+        needs=needs_of(plan.config),
     )
 
 

@@ -1,16 +1,21 @@
 """Rows of the figures and tables, from probes and predictions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from configs import ROOT, config
 from seqeval.metrics import f1_score
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import write_parquet
+from mbert_atlas.languages import Languages
 from mbert_atlas.papers.liang2021 import measures
 from mbert_atlas.papers.liang2021.figures import by_layer, by_window, curves, draw_curves
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.schemas import LANGUAGE_PROBES, SUBSPACE_SCORES, TAG_PREDICTIONS
 
 IDENTIFICATION = [
@@ -268,3 +273,33 @@ def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):
         ["POS, frozen", 20],
         ["POS, fine-tuned", 20],
     ]
+
+
+def test_figure_4_has_words_of_either_first_subword_by_protocol(tmp_path):
+    """Only where the tokenizer is SentencePiece's; else a file is of both protocols."""
+    plan = Plan(config(), Languages.read(ROOT / "resources/languages.csv"), home=ROOT)
+    frozen = [
+        (cell.model, cell.protocol, "-characters/" in cell.path)
+        for cell in plan.measurements["liang2021/figure4"].cells()
+        if cell.condition == "frozen" and cell.task == "pos"
+    ]
+    assert frozen == [
+        ("mbert", "", False),
+        ("xlmr", "published", False),
+        ("xlmr", "corrected", True),
+    ]
+    poolings = {name: plan.features[name].pooling for name in plan.features if "xlmr" in name}
+    assert poolings["liang2021/xlmr-ner-test"] == "first"
+    assert poolings["liang2021/xlmr-ner-characters-test"] == "characters"
+    rows = [
+        {"method": "densray", "first": first, "language": "en", "metric": "span_micro_f1"}
+        | {"value": 90.0 - first, "n": 9, "seed": 1, "resampled": [90.0 - first] * 400}
+        for first in (0, 10)
+    ]
+    write_parquet(pa.Table.from_pylist(rows, schema=SUBSPACE_SCORES), tmp_path / "scores")
+    for protocol, expected in (("", {"published", "corrected"}), ("corrected", {"corrected"})):
+        cell = Cell("pos", model="xlmr", condition="frozen", protocol=protocol)
+        cell = replace(cell, path=str(tmp_path / "scores"))
+        measured = list(measures.measure_removal([cell], 9))
+        assert {row["protocol"] for row in measured} == expected
+        assert {row["value"] for row in measured} == {10.0}

@@ -35,6 +35,15 @@ PAPER = "liu2020:\n  "
             "encoders:\n  bert-200k-20: {scratch: {languages: [zu]}}\n",
             "'zu' is not defined in any of the texts",
         ),
+        ("fitted_head: {languages: [zu]}\n", "'zu' is not defined in any of the texts"),
+        (
+            "encoders:\n  mbert: {language_model_head: fitted}\nfitted_head: null\n",
+            "no texts are named to fit it on; name `texts` in the top-level key `fitted_head`",
+        ),
+        (
+            "encoders:\n  bert-200k-20: {language_model_head: fitted}\n",
+            "scratch trains the head, so leave it out",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):

@@ -1,6 +1,7 @@
 """Jobs behind the paper's targets, at paper scale and in the presets."""
 
 import pytest
+from tiny_models import make_encoder, make_tokenizer
 
 from clone import DEMO, jobs, snakemake
 
@@ -47,3 +48,20 @@ def test_a_size_and_a_method_can_be_left_out(repository, tmp_path):
     assert planned["train_static_vectors"] == 3
     assert planned["pretrain"] == 2
     assert planned["render_figure"] == 5 + 2 * 2  # without Figures 3 and 4, of the other size
+
+
+def test_predicted_tokens_need_a_head(repository, tmp_path):
+    """An encoder without one raises an error before any job, unless a head is fitted."""
+    encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))  # two layers
+    config = tmp_path / "mine.yaml"
+    settings = f"encoders:\n  mbert: {{hub: null, scratch: null, folder: {encoder}%s}}\n"
+    settings += "liu2020: {layers: 2, translation: {rate_layer: 2, score_layer: 2}}\n"
+    command = ("-n", "--forceall", "--configfile", "config/demo.yaml", config)
+    config.write_text(settings % "")
+    without = snakemake(repository, "liu2020_table2", *command)
+    assert without.returncode
+    assert "'mbert' has no language-model head" in without.stdout + without.stderr
+    assert "fit_head" not in jobs(snakemake(repository, "liu2020_table3", *command))
+    config.write_text(settings % ", language_model_head: fitted")
+    planned = jobs(snakemake(repository, "liu2020_table2", *command))
+    assert (planned["fit_head"], planned["encode_head_texts"], planned["measure"]) == (1, 1, 2)

@@ -13,6 +13,7 @@ from configs import ROOT, config
 from mbert_atlas.arrays import Ragged, TokenStore, save_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.files import write_json
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers.liu2020 import measures
 from mbert_atlas.papers.liu2020.figures import convert_rates, curves, from_english
@@ -21,6 +22,7 @@ from mbert_atlas.papers.liu2020.measures import (
     measure_accuracy_drop,
     measure_by_depth,
     measure_by_weight,
+    measure_head,
     measure_retrieval,
     measure_shifted,
     measure_translation,
@@ -58,6 +60,19 @@ def assert_resampled(rows: Iterable[Row], *without: str) -> None:
 def parquet(folder: Path, frame: pd.DataFrame) -> str:
     frame.to_parquet(folder / "table.parquet")
     return str(folder / "table.parquet")
+
+
+def test_a_fitted_head_is_measured_by_language(tmp_path: Path) -> None:
+    card = {"masked_accuracy": 40.0, "by_language": {"de": 30.0, "en": 50.0}, "n": 200}
+    write_json({**card, "most_frequent": 4.0}, tmp_path / "card.json")
+    rows = list(measure_head([Cell(condition="fitted_head", path=str(tmp_path / "card.json"))]))
+    assert [(row["metric"], row["target"], row["value"]) for row in rows[::2]] == [
+        ("masked_accuracy", "all", 40.0),
+        ("masked_accuracy", "de", 30.0),
+        ("masked_accuracy", "en", 50.0),
+        ("most_frequent", "all", 4.0),
+    ]
+    assert {(row["condition"], row["n"]) for row in rows} == {("fitted_head", 200)}
 
 
 def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""What artifacts need of an encoder, and whether it has that."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mbert_atlas.config.base import PROTOCOLS
+
+Part = Literal["head", "pooler", "layers", "layer", "tokenizer"]
+TOKENIZERS = ("WordPiece", "Unigram")
+"""Kinds of tokenizers whose subwords show whether they begin a word, and can be extended."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an encoder has, from the headers of its files or from its config."""
+
+    layers: int
+    head: bool  # a language-model head that was trained
+    pooler: bool  # a pooler that was trained
+    tokenizer: str  # kind of the tokenizer's model, as in tokenizer.json
+
+
+@dataclass(frozen=True)
+class Need:
+    """What an artifact needs of an encoder.
+
+    ``head``, ``pooler``: a trained one. ``layers``: exactly ``value`` layers. ``layer``: at least
+    ``value``. ``tokenizer``: one of ``TOKENIZERS``.
+    """
+
+    encoder: str  # its name in the config
+    part: Part
+    key: str = ""  # of the config that states the value or offers something else
+    value: int = 0
+
+    @property
+    def place(self) -> str:
+        """The key of the config that a mistake is about."""
+        return self.key or f"encoders.{self.encoder}"
+
+    def unmet(self, facts: Facts) -> tuple[str, str] | None:
+        """Return what an encoder lacks and what to do instead, as clauses; none: nothing."""
+        name, layers = f"the encoder {self.encoder!r}", facts.layers
+        match self.part:
+            case "head" if not facts.head:
+                problem = f"{name} has no language-model head, and predicted tokens need one"
+                return problem, f"write `encoders.{self.encoder}.language_model_head: fitted`"
+            case "pooler" if not facts.pooler:
+                problem = f"{name} has no trained pooler, and vectors of texts are its output"
+                return problem, f"write `{self.key}: mean` or `cls`"
+            case "layers" if self.value != layers:
+                return f"{self.key} is {self.value}, and {name} has {layers}", f"write {layers}"
+            case "layer" if self.value > layers:
+                problem = f"{self.key} is about layer {self.value}, and {name} has {layers}"
+                return problem, f"name layers up to {layers}"
+            case "tokenizer" if facts.tokenizer not in TOKENIZERS:
+                kinds = " or ".join(TOKENIZERS)
+                problem = f"{name} has a tokenizer of kind {facts.tokenizer}, not {kinds}"
+                return problem, "take another encoder"
+        return None
+
+
+def deepest_layer(config: Any, families: Iterable[str]) -> int:
+    """Return the last layer that families of fine-tuning runs name, from 1; 0: none."""
+    layers = [0]
+    for name in families:
+        for protocol in PROTOCOLS:
+            options = getattr(config.runs[name], protocol)
+            if options is None:
+                continue
+            named = options.reinitialised_layers
+            if isinstance(options.trained_layers, list):
+                named = [*named, *options.trained_layers]
+            layers += [int(item.rpartition("-")[2]) for item in named if item != "embeddings"]
+            layers += [getattr(item, "last_layer", 0) for item in options.methods.values()]
+    return max(layers)

@@ -1,0 +1,159 @@
+"""What artifacts need of an encoder: known from its files or config, checked before any job."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from configs import ROOT, config
+from tiny_models import make_encoder, make_tokenizer
+from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
+
+from mbert_atlas import papers
+from mbert_atlas.encoders.folders import facts_of
+from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
+from mbert_atlas.encoders.unigram import train_unigram
+from mbert_atlas.errors import DataError
+from mbert_atlas.languages import Languages
+from mbert_atlas.plan.needs import Facts, Need
+from mbert_atlas.plan.plan import Plan
+from workflow.needs import check_needs
+
+PARTS = ("head", "pooler", "layers", "tokenizer")
+SIZES = {"vocab_size": 19, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
+
+
+def test_facts_come_from_the_headers_of_the_files(tmp_path: Path) -> None:
+    tokenizer = make_tokenizer(tmp_path)
+    assert facts_of(make_encoder(tmp_path, tokenizer)) == Facts(2, False, True, "WordPiece")
+    for kind, pooler in ((BertForPreTraining, True), (BertForMaskedLM, False)):
+        shape = BertConfig(num_hidden_layers=3, **SIZES)
+        save_encoder(kind(shape), tokenizer, tmp_path / kind.__name__)
+        assert facts_of(tmp_path / kind.__name__) == Facts(3, True, pooler, "WordPiece")
+
+
+def test_a_model_without_a_head_predicts_nothing(tmp_path: Path) -> None:
+    encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
+    with pytest.raises(DataError, match=r"no language-model head.*language_model_head: fitted"):
+        load_masked_model(encoder)
+    assert torch.equal(*(load_masked_model(encoder, 1).cls.predictions.bias for _ in range(2)))
+
+
+HERE = Facts(12, head=False, pooler=False, tokenizer="BPE")
+
+
+@pytest.mark.parametrize(
+    ("need", "sentence"),
+    [
+        (Need("e", "head"), "no language-model head.*`encoders.e.language_model_head: fitted`"),
+        (Need("e", "pooler", "p.pooling"), "no trained pooler.*`p.pooling: mean` or `cls`"),
+        (Need("e", "layers", "p.layers", 4), "p.layers is 4, and the encoder 'e' has 12.*write 12"),
+        (Need("e", "layer", "p.deep", 13), "about layer 13, and the encoder 'e' has 12.*up to 12"),
+        (Need("e", "tokenizer"), "of kind BPE, not WordPiece or Unigram"),
+        (Need("e", "layers", "p.layers", 12), ""),
+        (Need("e", "layer", "p.deep", 12), ""),
+    ],
+)
+def test_what_an_encoder_lacks_is_one_sentence(need: Need, sentence: str) -> None:
+    found = need.unmet(HERE)
+    assert re.search(sentence, "; ".join(found)) if sentence else found is None
+    assert need.unmet(Facts(need.value or 1, True, True, "Unigram")) is None
+
+
+def plan_of(folder: Path | None, **changes: Any) -> Plan:
+    encoders = {"mbert": {"hub": None, "folder": str(folder)}} if folder else {}
+    changed = {"papers": papers.names(), "encoders": encoders, "comparable": False, **changes}
+    return Plan(config(**changed), Languages.read(ROOT / "resources/languages.csv"), home=ROOT)
+
+
+def needing(plan: Plan, part: str) -> list[str]:
+    """The targets of artifacts that need a part of an encoder."""
+    return [
+        f"{paper}_{name}"
+        for paper, item in plan.papers.items()
+        for name, needs in item.needs.items()
+        if part in [need.part for need in needs]
+    ]
+
+
+def test_only_requested_artifacts_need_something(tmp_path: Path) -> None:
+    plan = plan_of(make_encoder(tmp_path, make_tokenizer(tmp_path)))  # two layers
+    every = [f"{paper}_{item.name}" for paper, item in plan.shown("")]
+    demanding = {name for part in ("head", "layers", "layer") for name in needing(plan, part)}
+    check_needs(plan, [*sorted({*every} - demanding), "results/x.csv"])
+    (first, *_) = needing(plan, "head")
+    paper, _, name = first.partition("_")
+    measurement = f"{plan.results}/measurements/{paper}/{name}.csv"
+    for targets in ([], ["all"], ["highlights"], [paper], [first], [measurement]):
+        with pytest.raises(DataError, match=f"'mbert' has no language-model head.*{first}"):
+            check_needs(plan, targets)
+    for part, sentence in (
+        ("layers", r"layers is 12, and the encoder 'mbert' has 2; write 2"),
+        ("layer", r"is about layer 12, and the encoder 'mbert' has 2; name layers up to 2"),
+    ):
+        with pytest.raises(DataError, match=sentence):
+            check_needs(plan, needing(plan, part))
+
+
+def test_a_fitted_head_is_enough_and_encoders_on_the_hub_are_not_known(tmp_path: Path) -> None:
+    shape = BertConfig(num_hidden_layers=12, **SIZES)
+    tokenizer, folder = make_tokenizer(tmp_path), tmp_path / "encoder"
+    save_encoder(BertForMaskedLM(shape).bert, tokenizer, folder)
+    bare = plan_of(folder)
+    with pytest.raises(DataError, match="no language-model head"):
+        check_needs(bare, needing(bare, "head"))
+    head = {"hub": None, "folder": str(folder), "language_model_head": "fitted"}
+    check_needs(plan_of(None, encoders={"mbert": head}), needing(bare, "head"))
+    with pytest.raises(DataError, match=r"no trained pooler.*pooling: mean` or `cls`"):
+        check_needs(bare, needing(bare, "pooler"))
+    plan = plan_of(None, downloads=str(tmp_path / "downloads"))
+    check_needs(plan, ["all"])
+    shutil.copytree(folder, tmp_path / "downloads" / plan.snapshot("mbert"))
+    with pytest.raises(DataError, match="no language-model head"):
+        check_needs(plan, ["all"])
+
+
+def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
+    """So that runs do not depend on whether files are here yet."""
+    train_unigram(["the cat sees a dog , dogs see cats"] * 20, tmp_path / "tokenizer", 40)
+    size = len(load_tokenizer(tmp_path / "tokenizer"))
+    shape = BertConfig(num_hidden_layers=12, **{**SIZES, "vocab_size": size})
+    save_encoder(BertForPreTraining(shape), tmp_path / "tokenizer", tmp_path / "encoder")
+    assert facts_of(tmp_path / "encoder").tokenizer == "Unigram"
+    encoder: dict[str, Any] = {"hub": None, "folder": str(tmp_path / "encoder")}
+    with pytest.raises(DataError, match=r"mbert.sentencepiece.*write `sentencepiece: true`"):
+        check_needs(plan_of(None, encoders={"mbert": encoder}), ["results/x.csv"])
+    # Encoders trained from scratch with its tokenizer have it, too.
+    check_needs(plan_of(None, encoders={"mbert": encoder | {"sentencepiece": True}}), ["all"])
+    plan = plan_of(make_encoder(tmp_path / "other", make_tokenizer(tmp_path / "other")))
+    plan.config.encoders["mbert"] = plan.config.encoders["mbert"].model_copy(
+        update={"sentencepiece": True}
+    )
+    with pytest.raises(DataError, match=r"not SentencePiece's; write `sentencepiece: false`"):
+        check_needs(plan, ["results/x.csv"])
+
+
+def test_the_presets_of_the_repository_fit_their_encoders() -> None:
+    languages = Languages.read(ROOT / "resources/languages.csv")
+    for preset in ("demo", "small"):
+        read = papers.load([ROOT / f"config/{preset}.yaml"], ROOT)
+        check_needs(Plan(read, languages, home=ROOT), ["all"])
+
+
+def test_the_page_has_all_needs() -> None:
+    """The table in docs/own-data.md has the artifacts of the paper preset and their needs."""
+    text = (ROOT / "docs/own-data.md").read_text(encoding="utf-8")
+    rows = text.partition("| paper | figures and tables |")[2].partition("\n\n")[0].splitlines()[2:]
+    listed = set()
+    for paper, names, *marks in (map(str.strip, row.strip("|").split("|")) for row in rows):
+        parts = [part for part, mark in zip(PARTS, marks, strict=True) if mark]
+        listed |= {(paper, name.strip(), part) for name in names.split(",") for part in parts}
+    needed = {
+        (paper, name, "layers" if need.part == "layer" else need.part)
+        for paper, plan in plan_of(None).papers.items()
+        for name, needs in plan.needs.items()
+        for need in needs
+    }
+    assert listed == needed
