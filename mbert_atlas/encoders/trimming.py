@@ -26,7 +26,7 @@ class SomeWords(nn.Embedding):
         places[kept] = torch.arange(len(kept))
         padding = None if words.padding_idx is None else int(places[words.padding_idx])
         weight = words.weight.detach()[kept]
-        super().__init__(*weight.shape, padding, _weight=weight)
+        super().__init__(len(kept), words.embedding_dim, padding, _weight=weight)
         self.weight.requires_grad_(words.weight.requires_grad)
         self.kept = kept
         self.places: torch.Tensor
@@ -54,9 +54,9 @@ def trim(encoder: Any, subwords: Iterable[IntArray]) -> None:
     What the encoder computes from these subwords, forwards and backwards, keeps its bytes, and so
     does the norm of the gradient on a CPU: only zeros are left out of its up to 16 parallel sums.
     If the length of the vectors is no multiple of 16, numbers would move from one sum to another:
-    nothing is dropped, and the log says so.
+    nothing is dropped, which is logged.
     """
-    words = encoder.get_input_embeddings()
+    words: nn.Embedding = encoder.get_input_embeddings()
     if words.embedding_dim % _LANES:
         message = "The vocabulary is not trimmed: vectors of length %d are no multiple of %d."
         _logger.info(message, words.embedding_dim, _LANES)
@@ -68,5 +68,7 @@ def trim(encoder: Any, subwords: Iterable[IntArray]) -> None:
         is_kept[words.padding_idx] = True
     kept = torch.from_numpy(np.flatnonzero(is_kept)).to(words.weight.device)
     encoder.set_input_embeddings(SomeWords(words, kept))
+    for weight in encoder.parameters():
+        weight.data = weight.data.clone()  # the file stays mapped as long as one weight is
     message = "The encoder holds %d of %d word embeddings."
     _logger.info(message, len(kept), words.num_embeddings)

@@ -40,8 +40,8 @@ def clip_gradients(model: nn.Module, limit: float) -> None:
         if isinstance(item, SomeWords)
     }
     parameters = list(model.parameters())
-    gradients = [whole.get(item, item.grad) for item in parameters if item.grad is not None]
-    norm = nn.utils.get_total_norm(gradients)
+    gradients = (whole.get(item, item.grad) for item in parameters)
+    norm = nn.utils.get_total_norm([item for item in gradients if item is not None])
     nn.utils.clip_grads_with_norm_(parameters, limit, norm)
 
 

@@ -41,12 +41,14 @@ from mbert_atlas.schemas import LID_EXAMPLES, TAGGED_SENTENCES
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training import adjustment, finetune
 from mbert_atlas.training.gradients import clip_gradients
+from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.methods.confusion import LanguageUnlearning
 from mbert_atlas.training.methods.language_subspace import LanguagePreservation
 from mbert_atlas.training.methods.replay import AlignmentReplay
 from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.methods.subspace import Projection
+from mbert_atlas.training.trimming import multiply, optimise
 
 WORDS = "embeddings.word_embeddings.weight"
 OPTIMISATION: dict[str, Any] = {
@@ -161,7 +163,7 @@ def test_every_method(
     folder: Path, methods: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     task = "tagging" if "preservation" in methods else "nli"
-    write_examples("nli", folder, first=20)  # for the choice of an epoch, with words of its own
+    write_examples("nli", folder, first=20)  # for the choice of an epoch, with other words
     (folder / "nli").rename(folder / "development")
     write_examples(task, folder)
     toy_pairs(folder / "pairs", sentences=3)
@@ -193,7 +195,7 @@ def test_layers_and_optimisers(folder: Path, change: str, caplog: pytest.LogCapt
 def test_other_encoders_and_subwords_of_tests(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """XLM-R counts positions from the id of the padding; the test set has words of its own."""
+    """XLM-R counts positions from the id of the padding; the test set has other words."""
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = XLMRobertaConfig(vocab_size=len(NAMES), pad_token_id=0, type_vocab_size=1, **sizes)
     torch.manual_seed(0)
@@ -278,6 +280,20 @@ def test_vectors_of_an_odd_length_are_not_trimmed(
         trim(encoder, [np.array([7])])
     assert "vectors of length 20" in caplog.text
     assert len(encoder.get_input_embeddings().weight) == len(NAMES)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU's optimiser rounds otherwise")
+def test_products_are_what_the_optimiser_does() -> None:
+    rows = torch.randn(64, 16, generator=torch.Generator().manual_seed(0))
+    settings = Optimisation(**OPTIMISATION)
+    for log in (TrainingLog(steps=300), TrainingLog(steps=300, epoch=2)):
+        products, optimised = (by(rows.clone(), settings, log) for by in (multiply, optimise))
+        assert torch.equal(products, optimised)
+        # Rates rise from 0 to 5e-3 in 60 steps, then fall to 0 in 240.
+        falling = 240 if log.epoch is None else 140
+        area = 60 / 2 + falling * (1 + (1 - falling / 240)) / 2
+        factor = (products / rows).numpy()
+        assert factor == pytest.approx(np.exp(-0.1 * 5e-3 * area), rel=2e-3)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
