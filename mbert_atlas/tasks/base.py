@@ -55,6 +55,11 @@ class EncodedExamples:
             "rows": torch.from_numpy(self.rows[indices]),
         }
 
+    @property
+    def subwords(self) -> npt.NDArray[np.integer[Any]]:
+        """All token ids of these examples, one after the other, and that of the padding."""
+        return np.append(self.input_ids.take(self.rows).values, self.pad_id)
+
     def columns(self, dataset: str) -> list[pa.Array]:
         """Return the columns dataset, language and example_id of predictions."""
         names = [self.store.dense(key)[self.rows] for key in ("language", "example_id")]

@@ -20,6 +20,7 @@ from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.hidden_states import Aggregation, padding_id, pool_words
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.encoders.precision import default_device
+from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, read_json, sha256_of, write_json
 from mbert_atlas.randomness import generator
@@ -27,6 +28,7 @@ from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.aligned_sentences import AlignedSentences, IntArray
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import train
+from mbert_atlas.training.trimming import restore_words
 from mbert_atlas.training.word_pairs import WordPairs, open_pairs
 
 _logger = logging.getLogger(__name__)
@@ -127,6 +129,7 @@ def adjust(
         description=f"adjusting {encoder.name}",
         fingerprint=sample.fingerprint,
     )
+    restore_words(model.cpu(), load_encoder(encoder), specification.optimisation, log)
     save_encoder(model, encoder, output)
     examples.reference = None  # closes the file
     return {
@@ -169,6 +172,7 @@ def open_sample(
         raise DataError(store, "", "no sampled sentence has a word pair", "sample more sentences")
     sizes = {"hidden_size": int(model.config.hidden_size), "padding": padding_id(model)}
     examples = AlignedSentences(bitext, pairs, rows, specification, **sizes)
+    trim(model, examples.subwords)
     fingerprint = examples.fingerprint(specification, sha256_of(encoder / "model.safetensors"))
     if specification.regulariser:
         path = folder / f"reference-{fingerprint[:16]}.npy"

@@ -110,6 +110,11 @@ class AlignedSentences:
         return len(self.source_ids)
 
     @property
+    def subwords(self) -> list[IntArray]:
+        """All token ids of each language, one after the other, and that of the padding."""
+        return [self.source_ids.values, self._target_ids.values, np.array([self._padding])]
+
+    @property
     def pair_counts(self) -> IntArray:
         """Pairs of each sentence, special tokens included, int64, shape ``(n,)``."""
         return self._pair_source.lengths

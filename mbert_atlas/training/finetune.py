@@ -1,9 +1,11 @@
 """Fine-tune an encoder on a task and write its model folder and its predictions."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import pyarrow as pa
 
+from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.files import write_parquet
 from mbert_atlas.tasks.base import save_model
 from mbert_atlas.training.interfaces import TrainingLog
@@ -11,6 +13,7 @@ from mbert_atlas.training.job import FinetuningJob, FinetuningRun, store_digest
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.prediction import predict
+from mbert_atlas.training.trimming import restore_words
 
 
 def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
@@ -22,12 +25,15 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
     run = FinetuningRun(job)
     for method in methods:
         method.prepare(run)
+    examples = run.examples(run.rows)
+    subwords = (item.subwords for item in (examples, *run.tests.values()))
+    trim(run.model.encoder, chain(subwords, *(method.subwords() for method in methods)))
     # What neither weights nor examples tell.
     settings = [run.model.dropout.p, sorted(job.train_languages or []), job.trained_layers]
     settings += [job.labelled_subword] if job.labelled_subword else []
     log = train(
         run.model,
-        run.examples(run.rows),
+        examples,
         run.objective,
         job.optimisation,
         seed=job.seed,
@@ -37,18 +43,20 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
         fingerprint=f"{store_digest(job.train)} {settings}",
     )
     tables = []
-    for name, examples in run.tests.items():
+    for name, test in run.tests.items():
         outputs = predict(
             run.model,
-            examples,
+            test,
             run.task.forward,
             description=f"{job.description}, predicting {name}",
-            rows=examples.label_counts,
+            rows=test.label_counts,
             precision=job.optimisation.precision,
         )
-        tables.append(run.task.decode(examples, outputs, examples.store.meta["labels"], name))
+        tables.append(run.task.decode(test, outputs, test.store.meta["labels"], name))
     if job.output_model:
-        save_model(run.model.cpu(), run.labels, job.task, job.encoder, job.output_model)
+        run.model.cpu()
+        restore_words(run.model.encoder, run.initial_encoder(), job.optimisation, log)
+        save_model(run.model, run.labels, job.task, job.encoder, job.output_model)
     table = pa.concat_tables(tables or [run.task.prediction_schema.empty_table()])
     write_parquet(table, job.output_predictions)
     return log

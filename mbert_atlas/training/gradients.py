@@ -1,4 +1,4 @@
-"""Losses and gradients of a step, accumulated over micro-batches."""
+"""Losses and gradients of a step, accumulated over micro-batches, and their norm."""
 
 import torch
 from torch import nn
@@ -6,6 +6,7 @@ from torch import nn
 from mbert_atlas.batching import Indices, micro_batches
 from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoders.precision import autocast, default_device
+from mbert_atlas.encoders.trimming import SomeWords
 from mbert_atlas.training.interfaces import Batch, Examples, Objective
 
 
@@ -29,6 +30,19 @@ def accumulate_gradients(
         torch.autograd.backward(loss)
         total += loss.detach()
     return total
+
+
+def clip_gradients(model: nn.Module, limit: float) -> None:
+    """Scale all gradients so that their norm together is ``limit`` at most."""
+    whole = {
+        item.weight: item.whole_gradient()
+        for item in model.modules()
+        if isinstance(item, SomeWords)
+    }
+    parameters = list(model.parameters())
+    gradients = (whole.get(item, item.grad) for item in parameters)
+    norm = nn.utils.get_total_norm([item for item in gradients if item is not None])
+    nn.utils.clip_grads_with_norm_(parameters, limit, norm)
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:

@@ -78,10 +78,19 @@ class FinetuningRun:
         self.rows = self._rows_of(self.store, job.train_languages, job.train)
         head = job.head or self.task.head_options()
         self.model = new_model(job.encoder, self.task, self.labels, head, job.seed)
-        seed = derive_seed(job.seed, "reinitialised layers")
-        reinitialise(self.model.encoder, job.reinitialised_layers, seed)
+        self._reinitialise(self.model.encoder)
         train_only(self.model.encoder, job.trained_layers)
         self.objective: Objective = self.task.objective()
+
+    def initial_encoder(self) -> Any:
+        """Open the encoder again as training begins with it."""
+        encoder = load_encoder(self.job.encoder)
+        self._reinitialise(encoder)
+        return encoder
+
+    def _reinitialise(self, encoder: Any) -> None:
+        seed = derive_seed(self.job.seed, "reinitialised layers")
+        reinitialise(encoder, self.job.reinitialised_layers, seed)
 
     def examples(self, rows: Indices) -> EncodedExamples:
         """Return some of the training examples."""

@@ -26,7 +26,7 @@ from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.errors import AtlasError, StoppedError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.training.gradients import accumulate_gradients
+from mbert_atlas.training.gradients import accumulate_gradients, clip_gradients
 from mbert_atlas.training.interfaces import Examples, Objective, TrainingLog
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.states import States
@@ -111,7 +111,9 @@ class _Run:
         self.total_steps = self.steps_per_epoch * self.optimisation.epochs
         self.device = default_device()
         self.model.to(self.device)
-        self.optimiser, self.scheduler = _optimiser(self.model, self.optimisation, self.total_steps)
+        self.optimiser, self.scheduler = new_optimiser(
+            self.model, self.optimisation, self.total_steps
+        )
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
         # Of the epoch's steps so far; on the device, so that no step waits for the number.
@@ -162,7 +164,7 @@ class _Run:
             if loss is not None:
                 self.loss_sum += loss
         if self.optimisation.clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.optimisation.clip_norm)
+            clip_gradients(self.model, self.optimisation.clip_norm)
         self.optimiser.step()
         self.scheduler.step()
         self.optimiser.zero_grad()
@@ -237,9 +239,10 @@ class _Run:
         return digest.hexdigest()
 
 
-def _optimiser(
+def new_optimiser(
     model: nn.Module, optimisation: Optimisation, steps: int
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+    """Return the optimiser of what is trainable, and its schedule over all ``steps``."""
     kind = torch.optim.AdamW if optimisation.optimiser == "adamw" else torch.optim.Adam
     optimiser = kind(
         parameter_groups(model, optimisation),

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import torch
 
+from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningRun
 
@@ -43,6 +44,13 @@ class Method:
 
     def prepare(self, run: FinetuningRun) -> None:
         """Open and check the data; the model, objective and rows of the run may be changed."""
+
+    def subwords(self) -> Iterable[IntArray]:
+        """Return the token ids that it gives the model, besides the task's; called once prepared.
+
+        The model holds no other word embeddings (:func:`mbert_atlas.encoders.trimming.trim`).
+        """
+        return ()
 
     def start(self, model: Any) -> None:
         """Begin, the model being in evaluation mode; not called if a saved state is resumed."""

@@ -19,6 +19,7 @@ from torch.nn import functional
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices, epoch_batches
 from mbert_atlas.config.methods.confusion import LanguageConfusion
+from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
@@ -84,6 +85,10 @@ class LanguageUnlearning(Method):
             run.objective = Scaled(run.objective, 1 - self._confusion.weight)
         settings = self._confusion.model_dump_json()
         self.fingerprint = f"confusion {store_digest(self._path)} {settings}"
+
+    def subwords(self) -> list[IntArray]:
+        """Return the token ids of the paragraphs."""
+        return [self.examples.subwords]
 
     def batch(self, step: int) -> Indices:
         """Return the paragraphs of a step."""

@@ -11,7 +11,7 @@ paper defines f0 so, Eq. 2 takes Eq. 1 as it is, and so does the authors' code. 
 the adjusted encoder instead, English would move elsewhere than during the adjustment.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +23,7 @@ from torch import nn
 
 from mbert_atlas.config.methods.replay import Replay
 from mbert_atlas.config.training import Adjustment
+from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import DataError
 from mbert_atlas.randomness import generator
@@ -75,6 +76,10 @@ class AlignmentReplay(Method):
         self.examples = sample.examples
         settings = self._replay.model_dump_json()
         self.fingerprint = f"replay {sample.fingerprint} {settings} {self.seed}"
+
+    def subwords(self) -> Iterable[IntArray]:
+        """Return the token ids of all sentences."""
+        return self.examples.subwords
 
     def sample(self, step: int) -> npt.NDArray[np.int64]:
         """Return the sentences of a step, int64, sampled with replacement."""

@@ -13,6 +13,7 @@ from torch import nn
 
 from mbert_atlas.config.methods.selection import Selection
 from mbert_atlas.corpora.samples import held_out
+from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import ClassCounts, SpanScorer
 from mbert_atlas.files import atomic_path, read_json
@@ -63,6 +64,10 @@ class BestEpoch(Method):
             raise DataError(run.job.train, "", problem, fix)
         self._examples = run.examples(rows)
         run.rows = np.setdiff1d(run.rows, rows)
+
+    def subwords(self) -> list[IntArray]:
+        """Return the token ids of the development examples."""
+        return [self._examples.subwords]
 
     def files(self) -> Iterable[Path]:
         """Return the weights with the best score so far."""
