@@ -46,8 +46,8 @@ def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]
             "separation_auc": summary["separation_auc"],
             "mean_distance_related": summary["related"]["mean"],
             "mean_distance_unrelated": summary["unrelated"]["mean"],
-            "top_10_dimensions_share": 100 * shares["top10"]["all"],
-            "top_100_dimensions_share": 100 * shares["top100"]["all"],
+            "top_10_dimensions_share": 100 * shares["top10"],
+            "top_100_dimensions_share": 100 * shares["top100"],
         }
         row = {"task": "word_distance", "condition": summary["panel"], "target": cell.language}
         row |= {"seed": cell.seed, "n": summary["related"]["n"]}

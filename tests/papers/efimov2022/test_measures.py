@@ -37,7 +37,7 @@ def test_section_averages_the_models_tuned_on_nli():
 
 def summary(top10):
     kinds = {kind: {"n": 7, "mean": mean} for kind, mean in (("related", 2.0), ("unrelated", 4.0))}
-    shares = {"top10": {"all": top10}, "top100": {"all": 2 * top10}}
+    shares = {"top10": top10, "top100": 2 * top10}
     return {
         **kinds,
         "mean_ratio": 0.5,
