@@ -126,8 +126,7 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
             scores = scores[scores["protocol"] == protocol]
             test, development = (scores[scores["part"] == part] for part in (TEST, DEVELOPMENT))
             chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
-            again = [name for name in table if name.startswith("resampled_")]
-            rows = test[["bleu1", *_RATES, "n", *again]].join(chosen).reset_index()
+            rows = test.join(chosen).reset_index()
             place = {"source": cell.source, "target": cell.language, "protocol": protocol}
             yield (
                 place | {"seed": None},  # nothing is trained or drawn
@@ -136,11 +135,10 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
 
 
 def _resampled(row: Row, protocol: str) -> Row:
-    """Return BLEU-1 and the rates on each resample, of what the table of translations has."""
-    again = {"bleu1": row.get(f"resampled_{_BLEU[protocol]}")}
-    for name, columns in _RATES.items():
-        part, of = (row.get(f"resampled_{column}") for column in columns)
-        again[name] = None if part is None or of is None else part / np.maximum(of, 1)
+    """Return BLEU-1 and the rates on each resample."""
+    again = {"bleu1": row[f"resampled_{_BLEU[protocol]}"]}
+    for name, (part, of) in _RATES.items():
+        again[name] = row[f"resampled_{part}"] / np.maximum(row[f"resampled_{of}"], 1)
     return again
 
 
