@@ -93,9 +93,8 @@ RETRIEVALS = _schema(
     (_INT, "layer"),  # 0 for the embeddings, and for static vectors
     (_TEXT, "source target"),  # languages of the queries and of the candidates
     (_BOOL, "centred"),  # the mean of each language's words is subtracted
-    (_DOUBLE, "mrr precision_at_1"),  # 0 to 1
-    (_LONG, "n candidates"),  # source words, target words
-    (_DOUBLE, "without_context"),  # fraction of the source words that were encoded alone
+    (_DOUBLE, "mrr"),  # 0 to 1
+    (_LONG, "n"),  # source words
     (_FLOATS, "resampled"),  # the MRR on resamples of the source words
 )
 WORD_DISTANCES = _schema(

@@ -25,10 +25,10 @@ def cluster_agreement(
 
     As in Tanti et al.'s code: random initial centres, one start, at most 100 iterations of Lloyd's
     algorithm, seeds 1 to 10, means over the runs. Returns ``k``, ``n``, and from 0 to 1
-    ``v_measure`` (harmonic mean of homogeneity and completeness; not adjusted for chance), its
-    standard deviation over runs ``v_measure_stddev``, ``ami`` (adjusted mutual information, 0 for
-    chance), and ``v_measure_chance``, the V-measure of the same clusters against shuffled labels.
-    Raises :class:`AtlasError` if there are fewer vectors than clusters.
+    ``v_measure`` (harmonic mean of homogeneity and completeness; not adjusted for chance), ``ami``
+    (adjusted mutual information, 0 for chance), and ``v_measure_chance``, the V-measure of the same
+    clusters against shuffled labels. Raises :class:`AtlasError` if there are fewer vectors than
+    clusters.
     """
     if len(vectors) < k:
         raise AtlasError(
@@ -50,7 +50,6 @@ def cluster_agreement(
         "k": k,
         "n": len(data),
         "v_measure": float(np.mean(measures)),
-        "v_measure_stddev": float(np.std(measures)),
         "ami": float(np.mean(amis)),
         "v_measure_chance": float(np.mean(chances)),
     }

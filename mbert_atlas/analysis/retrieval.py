@@ -81,7 +81,7 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     From ``schemas.DICTIONARY`` and the token stores of both languages' words, which may have more
     (:mod:`mbert_atlas.representations.word_vectors`), writes ``schemas.RETRIEVALS``. A word counts
     once; the best of its translations counts. Each language is centred by the mean of its words in
-    the dictionary. Precision at 1 is the fraction of ranks 1.
+    the dictionary.
     """
     table = read_parquet(dictionary, DICTIONARY)
     stores = load_arrays(english), load_arrays(other)
@@ -95,8 +95,6 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
         store.dense("words")[words].tolist() for store, words in zip(stores, rows, strict=True)
     ]
     languages = [store.meta["language"] for store in stores]
-    contexts = [side.dense("contexts")[words] for side, words in zip(stores, rows, strict=True)]
-    without_context = [float((counts == 0).mean()) for counts in contexts]
     scores = []
     for layer in track(range(len(stores[0].dense("vectors"))), "layers"):
         one, two = (
@@ -112,10 +110,7 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
                         "target": languages[1 - side],
                         "centred": centred,
                         "mrr": float((1 / ranks).mean()),
-                        "precision_at_1": float((ranks == 1).mean()),
                         "n": len(ranks),
-                        "candidates": len(rows[1 - side]),
-                        "without_context": without_context[side],
                         RESAMPLED: again,
                     }
                 )

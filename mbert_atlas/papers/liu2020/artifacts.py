@@ -30,7 +30,28 @@ _CURVES = [
 
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of Liu et al. (2020)."""
-    return _Builder(plan).paper_plan()
+    builder = _Builder(plan)
+    paper = builder.paper
+    compared = {name: list(builder._compared(name)) for name in _COMPARISONS}
+    # Figure 6b names conditions by size.
+    by_kind = [some for name, some in compared.items() if name != "figure6b"]
+    order = list(dict.fromkeys(condition for some in by_kind for condition, _ in some))
+    classifier = paper.inference.network.model_dump()
+    retrieval = paper.retrieval.model_dump(exclude={"dictionary"})
+    return PaperPlan(
+        "Liu et al. (2020): A Study of Cross-Lingual Ability and Language-specific Information "
+        "in Multilingual BERT",
+        [
+            *(builder._comparison(name, some, order) for name, some in compared.items() if some),
+            *builder._token_translation(),
+            builder._table4(),
+        ],
+        curves=_CURVES,
+        means={paper.means: {"encoding": paper.mean_encoding, "texts": paper.mean_texts}},
+        retrieval={paper.retrieval.dictionary: retrieval},
+        static_families={inference_family(paper, paper.embeddings.reference): classifier},
+        needs=needs_of(plan.config),
+    )
 
 
 class _Comparison(NamedTuple):
@@ -87,29 +108,6 @@ class _Builder:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.paper = plan, cast(Section, cast(Any, plan.config).liu2020)
-
-    def paper_plan(self) -> PaperPlan:
-        paper = self.paper
-        compared = {name: list(self._compared(name)) for name in _COMPARISONS}
-        # Figure 6b names conditions by size.
-        by_kind = [some for name, some in compared.items() if name != "figure6b"]
-        order = list(dict.fromkeys(condition for some in by_kind for condition, _ in some))
-        classifier = paper.inference.network.model_dump()
-        retrieval = paper.retrieval.model_dump(exclude={"dictionary"})
-        return PaperPlan(
-            "Liu et al. (2020): A Study of Cross-Lingual Ability and Language-specific Information "
-            "in Multilingual BERT",
-            [
-                *(self._comparison(name, some, order) for name, some in compared.items() if some),
-                *self._token_translation(),
-                self._table4(),
-            ],
-            curves=_CURVES,
-            means={paper.means: {"encoding": paper.mean_encoding, "texts": paper.mean_texts}},
-            retrieval={paper.retrieval.dictionary: retrieval},
-            static_families={inference_family(paper, paper.embeddings.reference): classifier},
-            needs=needs_of(self.plan.config),
-        )
 
     # Figures 1 to 6: embeddings by data size and window
 

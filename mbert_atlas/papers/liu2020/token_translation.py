@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sacrebleu.metrics.bleu import BLEU
 
 from mbert_atlas.analysis.resampling import resampled_sums
 from mbert_atlas.arrays import Ragged, load_arrays
@@ -72,15 +71,15 @@ def translate_tokens(
             for part in np.unique(parts):
                 numbers = np.flatnonzero(parts == part)
                 both = tokens.take(numbers), references.take(numbers)
-                mean, corpus = bleu1(*both, size)
                 counts = token_counts(*both, *sets)
-                again = _resampled(*both, counts, size) if part == TEST else {}
+                counts["mean_bleu"] = bleu1(counts)
+                sums = {name: each.sum() for name, each in counts.items()}
+                again = _resampled(counts) if part == TEST else {}
                 samples = [_text(tokenizer, tokens[n]) for n in shown if parts[n] == part]
                 rows.append(
                     {"source": source, "target": target, "protocol": protocol}
                     | {"part": int(part), "layer": layer, "weight": weight, "n": len(numbers)}
-                    | {"corpus_bleu": corpus, "mean_bleu": mean, "samples": samples}
-                    | {name: int(each.sum()) for name, each in counts.items()}
+                    | {"samples": samples, **_scores(sums, len(numbers))}
                     | {f"resampled_{name}": values for name, values in again.items()}
                 )
     return pa.Table.from_pylist(rows, schema=TOKEN_TRANSLATIONS)
@@ -90,45 +89,30 @@ def _text(tokenizer: Any, tokens: npt.NDArray[Any]) -> str:
     return " ".join(tokenizer.id_to_token(int(token)) for token in tokens).replace(" ##", "")
 
 
-def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> tuple[float, float]:
-    """Return BLEU-1 with brevity penalty, 0 to 100: mean over sentences, and of the whole corpus.
+def bleu1(counts: Mapping[str, Counts]) -> Counts:
+    """Return BLEU-1 with brevity penalty, 0 to 100, from the counts of :func:`token_counts`.
 
-    Token ids of predicted sentences are compared with those of as many translations.
+    Counts of sentences give that of each sentence, their sums that of the corpus.
     """
-    matches = _shared(predicted, references, vocabulary_size)
-    mean = 100 * float(_bleu(matches, predicted.lengths, references.lengths).mean())
-    total, expected = int(predicted.lengths.sum()), int(references.lengths.sum())
-    counts: dict[str, Any] = {"correct": [int(matches.sum())], "total": [total]}
-    counts |= {"sys_len": total, "ref_len": expected, "max_ngram_order": 1}
-    return mean, float(BLEU.compute_bleu(**counts, smooth_method="none").score)
-
-
-def _bleu(shared: Counts, lengths: Counts, expected: Counts) -> npt.NDArray[Any]:
-    """Return BLEU-1, 0 to 1, from the numbers of shared, predicted and reference tokens."""
     # min(1, exp(1 - r / c)) m / c: of 3 tokens, 2 of them right, for 4: exp(-1/3) 2/3.
-    lengths = np.maximum(lengths, 1)
-    return np.minimum(1, np.exp(1 - expected / lengths)) * shared / lengths
+    tokens = np.maximum(counts["tokens"], 1)
+    brevity = np.minimum(1, np.exp(1 - counts["expected"] / tokens))
+    return 100 * (brevity * counts["shared"] / tokens)
 
 
-def _resampled(
-    predicted: Ragged, references: Ragged, counts: Mapping[str, Counts], vocabulary_size: int
-) -> dict[str, Counts]:
-    """Return the columns of ``schemas.TOKEN_TRANSLATIONS`` on resamples of the sentences."""
-    shared, expected = _shared(predicted, references, vocabulary_size), references.lengths
-    columns = {**counts, "shared": shared, "expected": expected}
-    columns["mean_bleu"] = 100 * _bleu(shared, predicted.lengths, expected)
+def _scores(sums: Mapping[str, Counts], n: int) -> dict[str, Counts]:
+    """Return the scores of ``schemas.TOKEN_TRANSLATIONS`` from sums over n sentences."""
+    return {**sums, "mean_bleu": sums["mean_bleu"] / n, "corpus_bleu": bleu1(sums)}
+
+
+def _resampled(counts: Mapping[str, Counts]) -> dict[str, Counts]:
+    """Return the scores on resamples of the sentences."""
     # Parallel sentences of all languages have the same numbers.
-    ids = [f"sentence {number}" for number in range(len(predicted))]
-    sums = dict(zip(columns, resampled_sums(np.stack([*columns.values()], 1), ids).T, strict=True))
-    sums["mean_bleu"] /= len(predicted)
-    sums["corpus_bleu"] = 100 * _bleu(sums.pop("shared"), sums["tokens"], sums.pop("expected"))
-    return sums
-
-
-def _shared(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Counts:
-    """Count the tokens that both sides of each sentence have, shape ``(n,)``."""
-    sentences, _, shared = _matches(predicted, references, vocabulary_size)
-    return np.bincount(sentences, weights=shared, minlength=len(predicted))
+    n = len(counts["tokens"])
+    sums = resampled_sums(
+        np.stack([*counts.values()], 1), [f"sentence {number}" for number in range(n)]
+    )
+    return _scores(dict(zip(counts, sums.T, strict=True)), n)
 
 
 def _matches(
@@ -151,14 +135,15 @@ def _matches(
 
 def token_counts(
     predicted: Ragged, references: Ragged, source: Flags, target: Flags
-) -> dict[str, npt.NDArray[np.int64]]:
-    """Count each sentence's tokens by language, and converted ones that are translations, ``(n,)``.
+) -> dict[str, Counts]:
+    """Count each sentence's tokens by language, and those that are translations, ``(n,)``.
 
-    All predicted ``tokens``; those ``in_source``, the source language's set, or ``in_neither``;
-    numerator and denominator of the convert rate: ``converted`` ones, which only the target
-    language has, and ``counted`` ones, all but those that both have; and ``translated`` ones, which
-    are converted, and the reference has them as often (section 4.2). The flags, shape
-    ``(vocabulary,)``, tell which ids a language has.
+    All predicted ``tokens``, those of the reference (``expected``), and those of both (``shared``);
+    those ``in_source``, the source language's set, or ``in_neither``; numerator and denominator of
+    the convert rate: ``converted`` ones, which only the target language has, and ``counted`` ones,
+    all but those that both have; and ``translated`` ones, which are converted, and the reference
+    has them as often (section 4.2). The flags, shape ``(vocabulary,)``, tell which ids a language
+    has.
     """
     numbers = np.repeat(np.arange(len(predicted)), predicted.lengths)
     sentences, ids, shared = _matches(predicted, references, len(source))
@@ -169,5 +154,7 @@ def token_counts(
         "converted": np.bincount(numbers, (target & ~source)[predicted.values], len(predicted)),
         "counted": np.bincount(numbers, ~(source & target)[predicted.values], len(predicted)),
         "translated": np.bincount(sentences, shared * (target & ~source)[ids], len(predicted)),
+        "shared": np.bincount(sentences, shared, len(predicted)),
+        "expected": references.lengths,
     }
     return {name: each.astype(np.int64) for name, each in counts.items()}
