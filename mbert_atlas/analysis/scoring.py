@@ -118,8 +118,8 @@ class AnswerScoring(Scoring):
             question_language=questions[cell.questions],
         )
         normalisation = cell.normalisation if cell.protocol == "corrected" else "squad"
-        scores = score_answers(table, normalisation=normalisation)
-        return table["example_id"].to_pylist(), getattr(scores, metric)
+        scores = score_answers(table, normalisation=normalisation)[metric]
+        return table["example_id"].to_pylist(), scores
 
 
 class EntityScoring(Scoring):
