@@ -10,16 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import numpy as np
 import pandas as pd
+from scipy.stats import false_discovery_control
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.scorecard.cells import (
-    Key,
-    measured_cells,
-    read_cells,
-    read_resamples,
-)
+from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells, read_resamples
 from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
 from mbert_atlas.scorecard.estimates import Estimate, Evidence
 
@@ -124,13 +119,9 @@ def verdicts(
 
 
 def corrected(p_values: "pd.Series[float]") -> "pd.Series[float]":
-    """Return Benjamini and Hochberg's q of the p-values that there are.
-
-    Of .01, .02 and .3 it is .03, .03 and .3: the smallest of 3 p / rank from there on.
-    """
-    ordered = p_values.dropna().sort_values(ascending=False)
-    ranks = np.arange(len(ordered), 0, -1)
-    return (ordered * len(ordered) / ranks).cummin().reindex(p_values.index)
+    """Return Benjamini and Hochberg's q of the p-values that there are; .03 of .01 among three."""
+    known = p_values.dropna()
+    return pd.Series(false_discovery_control(known), known.index).reindex(p_values.index)
 
 
 def read_verdicts(path: Path | str) -> pd.DataFrame:
