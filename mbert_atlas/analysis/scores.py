@@ -164,23 +164,21 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
-        by_class: Ints = SpanScorer(labels).counts(gold, predicted, lengths)
-        counts: Ints = np.sum(by_class, axis=1)
-        return counts
-    inside = np.array([label != "O" for label in labels], dtype=bool)
-    by_class = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts
-    counts = np.sum(by_class[:, inside], axis=1)
+        by_class = SpanScorer(labels).counts(gold, predicted, lengths)
+    else:
+        inside = np.array([label != "O" for label in labels], dtype=bool)
+        by_class = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts[:, inside]
+    counts: Ints = np.sum(by_class, axis=1)
     return counts
 
 
 def right_words(predictions: pa.Table) -> Examples:
     """Return for each word of one language whether its tag is correct (1 or 0).
 
-    Ids join sentence and word number, sorted by sentence.
+    Ids join sentence and word number.
     """
-    table = predictions.sort_by("example_id")
-    (gold, predicted), _, lengths = _tag_codes(table, "word")
-    return _word_ids(table, lengths), (gold == predicted).astype(np.float64)
+    (gold, predicted), _, lengths = _tag_codes(predictions, "word")
+    return _word_ids(predictions, lengths), (gold == predicted).astype(np.float64)
 
 
 def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
@@ -188,10 +186,9 @@ def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
 
     If ``labelled``, the relation must be correct, too, as for LAS. Ids as in :func:`right_words`.
     """
-    table = predictions.sort_by("example_id")
-    heads, relations, lengths = _right_arcs(table)
+    heads, relations, lengths = _right_arcs(predictions)
     right = heads & relations if labelled else heads
-    return _word_ids(table, lengths), right.astype(np.float64)
+    return _word_ids(predictions, lengths), right.astype(np.float64)
 
 
 def select(predictions: pa.Table, **where: str) -> pa.Table:
