@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells, read_resamples
+from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells
 from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
 from mbert_atlas.scorecard.estimates import Estimate, Evidence
 
@@ -85,13 +85,7 @@ def verdicts(
     DataError names file and line of a mistake in the files.
     """
     printed = {line.key: line.number("value") for line in read_cells(reported)}
-    again = read_resamples(resamples)
-    ours = {
-        protocol: {
-            key: cell._replace(resampled=again[protocol].get(key, {})) for key, cell in some.items()
-        }
-        for protocol, some in measured_cells(measurements).items()
-    }
+    ours = measured_cells(measurements, resamples)
 
     def parts(key: Key) -> Iterable[tuple[Key, Key]]:
         return claims[key[0]].parts(key) if key[0] in claims else ()

@@ -34,7 +34,7 @@ from mbert_atlas.schemas import (
     TAG_PREDICTIONS,
     TREE_PREDICTIONS,
 )
-from mbert_atlas.scorecard.cells import KEY, read_resamples
+from mbert_atlas.scorecard.cells import KEY, measured_cells
 
 SOME = (0, 1, RESAMPLES - 1)
 N = 60
@@ -247,18 +247,19 @@ def test_resampled_values_go_to_a_second_file(tmp_path: Path) -> None:
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
     paths = [resamples_path(tmp_path / name) for name in ("plain.csv", "again.csv")]
     assert paths[1].name == "again.resamples.parquet"
-    cells = read_resamples(paths)
+    cells = measured_cells([tmp_path / "again.csv"], paths)
     key = dict.fromkeys(KEY, "") | {"paper": "x"}
     first, last = (
         tuple((key | {name: row[name] for name in ("task", "metric")}).values())
         for row in (rows[0], rows[2])
     )
-    assert {protocol: {*own} for protocol, own in cells.items()} == {
-        "published": {first},
-        "corrected": {last},
+    having = {
+        protocol: {key for key, cell in own.items() if cell.resampled}
+        for protocol, own in cells.items()
     }
-    assert np.array_equal(cells["published"][first][2], values[0])
-    assert np.array_equal(cells["corrected"][last][None], values[1])
+    assert having == {"published": {first}, "corrected": {last}}
+    assert np.array_equal(cells["published"][first].resampled[2], values[0])
+    assert np.array_equal(cells["corrected"][last].resampled[None], values[1])
     read = read_measurements(tmp_path / "again.csv", resamples=True)
     assert read.drop(columns=RESAMPLED).equals(read_measurements(tmp_path / "again.csv"))
     assert np.array_equal(read[RESAMPLED][2], values[1])
