@@ -49,7 +49,7 @@ class ClassCounts:
 
     def accuracy(self) -> npt.NDArray[Any]:
         """Return the accuracy."""
-        right, gold, _ = self._sums(slice(None))
+        right, gold, _ = np.moveaxis(self.counts.sum(axis=-2), -1, 0)
         return _ratio(right, gold)
 
     def macro_f1(self, classes: Literal["present", "union"]) -> npt.NDArray[Any]:
@@ -68,11 +68,13 @@ class ClassCounts:
         True positives of ``outside``, a label that is no class (``O`` of NER), don't count.
         """
         kept = np.arange(self.counts.shape[-2]) != outside
-        right, gold, predicted = self._sums(kept)
-        return _ratio(2 * right, gold + predicted)
+        return micro_f1(self.counts[..., kept, :].sum(axis=-2))
 
-    def _sums(self, kept: npt.NDArray[np.bool_] | slice) -> npt.NDArray[Any]:
-        return np.moveaxis(self.counts[..., kept, :].sum(axis=-2), -1, 0)
+
+def micro_f1(sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return F1 from sums of right, gold and predicted items, shape ``(..., 3)``; 0 without any."""
+    right, gold, predicted = np.moveaxis(sums, -1, 0)
+    return _ratio(2 * right, gold + predicted)
 
 
 def _ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
