@@ -108,8 +108,8 @@ def measured_cells(
         flat = table[RESAMPLED].combine_chunks().flatten().to_numpy()
         values = flat.reshape(len(table), RESAMPLES)
         places = (table[column].to_pylist() for column in ("seed", "protocol", *KEY))
-        for (seed, *key), own in zip(zip(*places, strict=True), values, strict=True):
-            resampled[tuple(key)][seed] = own
+        for (seed, *place), own in zip(zip(*places, strict=True), values, strict=True):
+            resampled[tuple(place)][seed] = own
     cells: dict[str, dict[Key, Measured]] = {name: {} for name in PROTOCOLS}
     for line in read_cells(paths, MEASUREMENT_COLUMNS):
         seed, n = (int(text) if (text := line.fields[name]) else None for name in ("seed", "n"))
