@@ -62,13 +62,9 @@ class ClassCounts:
         each = _ratio(2 * right, gold + predicted)
         return _ratio((each * kept).sum(axis=-1), kept.sum(axis=-1))
 
-    def micro_f1(self, outside: int | None = None) -> npt.NDArray[Any]:
-        """Return the F1 over all items; without ``outside`` it equals the accuracy.
-
-        True positives of ``outside``, a label that is no class (``O`` of NER), don't count.
-        """
-        kept = np.arange(self.counts.shape[-2]) != outside
-        return micro_f1(self.counts[..., kept, :].sum(axis=-2))
+    def micro_f1(self) -> npt.NDArray[Any]:
+        """Return the F1 over all items, which equals the accuracy where every item has a class."""
+        return micro_f1(self.counts.sum(axis=-2))
 
 
 def micro_f1(sums: npt.NDArray[Any]) -> npt.NDArray[Any]:

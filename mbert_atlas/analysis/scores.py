@@ -98,30 +98,24 @@ def class_scores(predictions: pa.Table, *, resample: bool = False) -> pd.DataFra
 
 
 def tag_scores(
-    predictions: pa.Table,
-    *,
-    outside: str | None = None,
-    unit: TagUnit = "word",
-    resample: bool = False,
+    predictions: pa.Table, *, unit: TagUnit = "word", resample: bool = False
 ) -> pd.DataFrame:
     """Score predictions of tags, :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
 
-    ``outside`` is a label that is no class, left out of ``token_micro_f1``; none for POS. The unit
-    ``word`` scores the first labelled subword of a word, ``subword`` all of them, so that a word
-    that the tokenizer splits counts several times (Tanti et al. 2021, code).
+    The unit ``word`` scores the first labelled subword of a word, ``subword`` all of them, so that
+    a word that the tokenizer splits counts several times (Tanti et al. 2021, code).
 
     Returns what :func:`class_scores` does, the metrics with ``token_`` before them, and
     ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or
     subwords, and resamples are of sentences.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
-    no_class = labels.index(outside) if outside in labels else None
     tokens = ClassCounts.by_sentence(*codes, lengths, len(labels)).counts
     spans = SpanScorer(labels).counts(*codes, lengths)
 
     def metrics(sums: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         items, types = sums[..., : len(labels), :], ClassCounts(sums[..., len(labels) :, :])
-        scores = {f"token_{name}": value for name, value in _item_scores(items, no_class).items()}
+        scores = {f"token_{name}": value for name, value in _item_scores(items).items()}
         macro, micro = types.macro_f1("union"), types.micro_f1()
         return scores | {"span_macro_f1": macro, "span_micro_f1": micro}
 
@@ -264,15 +258,13 @@ def _score_table(
     return pd.DataFrame(rows, columns=columns)
 
 
-def _item_scores(
-    counts: npt.NDArray[Any], outside: int | None = None
-) -> dict[str, npt.NDArray[Any]]:
+def _item_scores(counts: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     classes = ClassCounts(counts)
     return {
         "accuracy": classes.accuracy(),
         "macro_f1_present": classes.macro_f1("present"),
         "macro_f1_union": classes.macro_f1("union"),
-        "micro_f1": classes.micro_f1(outside),
+        "micro_f1": classes.micro_f1(),
     }
 
 

@@ -19,11 +19,11 @@ from mbert_atlas.analysis.scores import (
     right_words,
     select,
     sentence_counts,
-    tag_scores,
 )
 from mbert_atlas.analysis.significance import Comparison, compare_taggers, paired_t_test
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.f1 import micro_f1
 from mbert_atlas.files import read_parquet
 
 _SEED = 0  # of permutations and resamples: the same for every cell
@@ -133,13 +133,11 @@ class EntityScoring(Scoring):
 
     def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
         """Return the metrics of a run in percent, and the number of words."""
-        frame = tag_scores(rows_of(cell), outside="O")
-        frame = frame[frame["language"] == cell.language].set_index("metric")
-        entity, token = (
-            float(frame["value"][name]) for name in ("span_micro_f1", "token_micro_f1")
-        )
+        rows = rows_of(cell)
+        sums = [sentence_counts(rows, unit=unit).sum(axis=0) for unit in ("entity", "token")]
+        entity, token = (100 * float(micro_f1(of_unit)) for of_unit in sums)
         values = (entity if cell.protocol == "published" else token, entity, token)
-        return dict(zip(self.metrics, values, strict=True)), int(frame["n"].iloc[0])
+        return dict(zip(self.metrics, values, strict=True)), len(right_words(rows)[1])
 
     def resampled(self, cell: Cell) -> dict[str, Floats]:
         """Return the metrics in percent on resamples of the sentences."""

@@ -22,10 +22,11 @@ from mbert_atlas.analysis.resampling import (
     resampled_sums,
     resamples,
 )
-from mbert_atlas.analysis.scores import class_scores, tag_scores, tree_scores
+from mbert_atlas.analysis.scores import class_scores, sentence_counts, tag_scores, tree_scores
 from mbert_atlas.analysis.scoring import resampled_of, scores_of
 from mbert_atlas.analysis.transfer import GAIN, measure_transfer
 from mbert_atlas.cells import Cell
+from mbert_atlas.f1 import micro_f1
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import (
     CLASS_PREDICTIONS,
@@ -207,9 +208,9 @@ def test_no_items_are_no_score() -> None:
     tags = [["B-PER"], ["O"], ["O"]]
     words, ids = [[0]] * count, ["a", "b", "c"]
     table = pa.table([["t"] * 3, ["de"] * 3, ids, tags, tags, words], schema=TAG_PREDICTIONS)
-    frame = tag_scores(table, outside="O", resample=True).set_index(["language", "metric"])
-    for metric in ("span_micro_f1", "span_macro_f1", "token_micro_f1"):
-        values = frame[RESAMPLED]["de", metric]
+    frame = tag_scores(table, resample=True).set_index(["language", "metric"])[RESAMPLED]
+    tokens = 100 * micro_f1(resampled_sums(sentence_counts(table, unit="token"), ids))
+    for values in (frame["de", "span_micro_f1"], frame["de", "span_macro_f1"], tokens):
         assert set(values.tolist()) == {0.0, 100.0}
         assert (values == 0).mean() == pytest.approx((2 / 3) ** 3, abs=0.1)
 
