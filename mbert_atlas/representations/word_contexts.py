@@ -75,12 +75,7 @@ def find_word_contexts(
         raise DataError(texts, "column text", "there is no text", "check its sources")
     alone = rows.add_words_without_context()
     _logger.info("%s: %d of %d words without a context", language, alone, len(words))
-    meta = {
-        "language": language,
-        "texts": read,
-        "without_context": alone,
-        "tokenizer": tokenizer_digest(tokenizer_dir),
-    }
+    meta = {"language": language, "tokenizer": tokenizer_digest(tokenizer_dir)}
     save_arrays(output, rows.arrays(), meta)
 
 

@@ -90,7 +90,7 @@ SCORERS = {
     "classes": (class_scores, "nli", {}),
     "words": (tag_scores, "tagging", {}),
     "subwords": (tag_scores, "tagging", {"unit": "subword"}),
-    "entities": (tag_scores, "ner", {"outside": "O"}),
+    "entities": (tag_scores, "ner", {}),
     "trees": (tree_scores, "parsing", {}),
 }
 
