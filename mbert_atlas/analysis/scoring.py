@@ -112,7 +112,7 @@ class AnswerScoring(Scoring):
         contexts = "en" if cell.questions == "target" else cell.language
         questions = {"same": contexts, "target": cell.language, "english": "en"}
         table = select(
-            _predictions(cell),
+            _read(cell.path, cell.kind),
             dataset=cell.dataset,
             language=contexts,
             question_language=questions[cell.questions],
@@ -148,8 +148,8 @@ class EntityScoring(Scoring):
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Return a permutation test, see :func:`compare_taggers`."""
         return compare_taggers(
-            list(map(_predictions, baseline)),
-            list(map(_predictions, system)),
+            [_read(cell.path, cell.kind) for cell in baseline],
+            [_read(cell.path, cell.kind) for cell in system],
             unit="entity" if system[0].protocol == "published" else "token",
             seed=_SEED,
             dataset=system[0].dataset,
@@ -190,11 +190,8 @@ def resampled_f1(cell: Cell, unit: Literal["entity", "token"]) -> Floats:
 
 def rows_of(cell: Cell) -> pa.Table:
     """Return the predictions of a cell's dataset and language, see :func:`.scores.select`."""
-    return select(_predictions(cell), dataset=cell.dataset, language=cell.language)
-
-
-def _predictions(cell: Cell) -> pa.Table:
-    return _read(cell.path, cell.kind)
+    table = _read(cell.path, cell.kind)
+    return select(table, dataset=cell.dataset, language=cell.language)
 
 
 @lru_cache(maxsize=8)  # tables are large; what is computed from them is kept

@@ -140,7 +140,10 @@ class RunTable:
 
     def _resolve(self, family: str, language: str | None, protocol: Protocol) -> Run:
         spec = self._config.runs[family]
-        starts = [self._start(family, language, each) for each in PROTOCOLS]
+        is_original = spec.encoder in self._config.encoders
+        starts = [
+            None if is_original else self.get(spec.encoder, language, each) for each in PROTOCOLS
+        ]
         start = starts[PROTOCOLS.index(protocol)]
         name = _name(family, language)
         specification: dict[str, Any] = {"kind": spec.kind, "encoder": spec.encoder}
@@ -191,12 +194,6 @@ class RunTable:
                     data.encoding
                 ].relevant()
         return specification
-
-    def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
-        encoder = self._config.runs[family].encoder
-        if encoder in self._config.encoders:
-            return None
-        return self.get(encoder, language, protocol)
 
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None
