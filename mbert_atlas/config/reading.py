@@ -157,12 +157,12 @@ def models_of(annotation: Any, value: Any) -> list[type[BaseModel]]:
 
     The model with the tag of ``value``, or else with most of its keys, comes first.
     """
-    given = value if isinstance(value, Mapping) else {}
-    tags = {str(given.get(key)) for key in _TAGS}
+    mapping = value if isinstance(value, Mapping) else {}
+    tags = {str(mapping.get(key)) for key in _TAGS}
 
     def misfit(model: type[BaseModel]) -> tuple[bool, int]:
         # The kind of a family that is `like` another is the other's.
-        return tags.isdisjoint(_tags_of(model)), len(set(given) - set(model.model_fields))
+        return tags.isdisjoint(_tags_of(model)), len(set(mapping) - set(model.model_fields))
 
     return sorted(_models_in(annotation), key=misfit)
 

@@ -114,8 +114,8 @@ def verdicts(
 
 def corrected(p_values: "pd.Series[float]") -> "pd.Series[float]":
     """Return Benjamini and Hochberg's q of the p-values that there are; .03 of .01 among three."""
-    known = p_values.dropna()
-    return pd.Series(false_discovery_control(known), known.index).reindex(p_values.index)
+    numbers = p_values.dropna()
+    return pd.Series(false_discovery_control(numbers), numbers.index).reindex(p_values.index)
 
 
 def read_verdicts(path: Path | str) -> pd.DataFrame:
