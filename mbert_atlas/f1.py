@@ -49,7 +49,7 @@ class ClassCounts:
 
     def accuracy(self) -> npt.NDArray[Any]:
         """Return the accuracy."""
-        right, gold, _ = self._sums(slice(None))
+        right, gold, _ = np.moveaxis(self.counts.sum(axis=-2), -1, 0)
         return _ratio(right, gold)
 
     def macro_f1(self, classes: Literal["present", "union"]) -> npt.NDArray[Any]:
@@ -62,17 +62,15 @@ class ClassCounts:
         each = _ratio(2 * right, gold + predicted)
         return _ratio((each * kept).sum(axis=-1), kept.sum(axis=-1))
 
-    def micro_f1(self, outside: int | None = None) -> npt.NDArray[Any]:
-        """Return the F1 over all items; without ``outside`` it equals the accuracy.
+    def micro_f1(self) -> npt.NDArray[Any]:
+        """Return the F1 over all items, which equals the accuracy where every item has a class."""
+        return micro_f1(self.counts.sum(axis=-2))
 
-        True positives of ``outside``, a label that is no class (``O`` of NER), don't count.
-        """
-        kept = np.arange(self.counts.shape[-2]) != outside
-        right, gold, predicted = self._sums(kept)
-        return _ratio(2 * right, gold + predicted)
 
-    def _sums(self, kept: npt.NDArray[np.bool_] | slice) -> npt.NDArray[Any]:
-        return np.moveaxis(self.counts[..., kept, :].sum(axis=-2), -1, 0)
+def micro_f1(sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return F1 from sums of right, gold and predicted items, shape ``(..., 3)``; 0 without any."""
+    right, gold, predicted = np.moveaxis(sums, -1, 0)
+    return _ratio(2 * right, gold + predicted)
 
 
 def _ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from collections import Counter
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,16 +30,6 @@ _ARTICLES = {
     "hi": "",
     "zh": "",
 }
-
-
-class AnswerScores(NamedTuple):
-    """Scores of each prediction, the best over its gold answers, float64, shape ``(n,)``, 0 to 1.
-
-    Without a shared token ``f1`` is 0, even if both texts are empty.
-    """
-
-    exact_match: Floats
-    f1: Floats
 
 
 def answer_tokens(text: str, language: str, normalisation: Normalisation = "squad") -> list[str]:
@@ -66,10 +56,14 @@ def answer_tokens(text: str, language: str, normalisation: Normalisation = "squa
     return text.split()
 
 
-def score_answers(predictions: pa.Table, *, normalisation: Normalisation = "squad") -> AnswerScores:
+def score_answers(
+    predictions: pa.Table, *, normalisation: Normalisation = "squad"
+) -> dict[str, Floats]:
     """Score each of :data:`mbert_atlas.schemas.SPAN_PREDICTIONS` against its gold answers.
 
-    Raises :class:`AtlasError` as :func:`answer_tokens` of the language of the context.
+    Returns ``exact_match`` and ``f1``, the best over the gold answers, 0 to 1, float64, shape
+    ``(n,)``; without a shared token F1 is 0, even if both texts are empty. Raises
+    :class:`AtlasError` as :func:`answer_tokens` of the language of the context.
     """
     exact, f1 = np.zeros(predictions.num_rows), np.zeros(predictions.num_rows)
     columns = ("language", "gold", "prediction")
@@ -79,7 +73,7 @@ def score_answers(predictions: pa.Table, *, normalisation: Normalisation = "squa
         expected = [answer_tokens(text, language, normalisation) for text in gold]
         exact[number] = predicted in expected
         f1[number] = max(_f1(predicted, tokens) for tokens in expected)
-    return AnswerScores(exact, f1)
+    return {"exact_match": exact, "f1": f1}
 
 
 def _f1(prediction: list[str], gold: list[str]) -> float:

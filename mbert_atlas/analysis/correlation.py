@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
+from scipy.stats import rankdata
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.randomness import generator
@@ -41,8 +41,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> RankCorrelation:
     if len(values[0]) < 4 or min(map(np.ptp, values)) == 0:
         problem = "there are fewer than four pairs, or one of the measures is constant"
         raise AtlasError(f"a rank correlation: {problem}; compare more languages.")
-    ranks = [pd.Series(side).rank().to_numpy() for side in values]
-    a, b = (side - side.mean() for side in ranks)
+    a, b = (rankdata(side) - (len(side) + 1) / 2 for side in values)
     norm, n = math.sqrt((a @ a) * (b @ b)), len(a)
     rho = float(a @ b / norm)
     random = generator(0, "rank correlation")

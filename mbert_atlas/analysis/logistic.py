@@ -6,10 +6,9 @@ depends on its language alone, so that vectors come in groups: a group belongs t
 regression, to the other, or to none.
 
 The loss is scikit-learn's at C = 1, sum_i log(1 + exp(-y_i f(x_i))) + |w|^2 / 2, with a free
-intercept, minimised by limited-memory BFGS (Nocedal 1980), one step of all regressions at a time.
-A loop of scikit-learn's faster solver takes 10 times the CPU time for 20 languages pairwise and 38
-times for typology of 40, at equal C and tolerance on one thread; in the demo's jobs 8 and 10 times
-(``benchmarks/language_subspace.py``). Of this the calibrated start brings 1.2 and 1.6 times.
+intercept, minimised by limited-memory BFGS (Nocedal 1980), one step of all regressions at a time:
+10 to 38 times as fast as a loop of scikit-learn's solver (docs/papers/liang2021.md), of which the
+calibrated start brings 1.2 to 1.6 times.
 """
 
 import logging

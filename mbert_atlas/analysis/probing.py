@@ -266,7 +266,7 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
         language = f"language {data.names[absent[0]]}"
         raise DataError(data.features.path, language, problem, "raise maximum_vectors")
     x = data.standardised(as_float32(data.features.vectors[rows])).numpy()
-    model = LogisticRegression(max_iter=specification.maximum_iterations, warm_start=True)
+    model = LogisticRegression(max_iter=1000, warm_start=True)
     for inverse in track(sorted(specification.inverse_penalties), "probe, penalties"):
         model.set_params(C=inverse)
         fit_quietly(model, x, y, f"logistic regression with inverse penalty {inverse:g}")

@@ -41,13 +41,11 @@ def resampled_sums(values: npt.ArrayLike, ids: Sequence[str]) -> Floats:
     as its words. Whole numbers are exact up to 2^24.
     """
     array = np.asarray(values)
-    items = sorted(set(ids))
-    place = {name: number for number, name in enumerate(items)}
-    of_row = np.fromiter((place[name] for name in ids), dtype=np.intp, count=len(ids))
+    items, of_row = np.unique(ids, return_inverse=True)
     order = np.argsort(of_row, kind="stable")
     starts = np.searchsorted(of_row[order], np.arange(len(items)))
     rows = np.add.reduceat(array.reshape(len(ids), -1)[order], starts).astype(np.float32)
-    times = resamples(items)
+    times = resamples(items.tolist())
     sums = [times[some].astype(np.float32) @ rows for some in _parts(len(items))]
     result: Floats = np.concatenate(sums).reshape(RESAMPLES, *array.shape[1:])
     return result

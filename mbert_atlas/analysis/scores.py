@@ -98,30 +98,24 @@ def class_scores(predictions: pa.Table, *, resample: bool = False) -> pd.DataFra
 
 
 def tag_scores(
-    predictions: pa.Table,
-    *,
-    outside: str | None = None,
-    unit: TagUnit = "word",
-    resample: bool = False,
+    predictions: pa.Table, *, unit: TagUnit = "word", resample: bool = False
 ) -> pd.DataFrame:
     """Score predictions of tags, :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
 
-    ``outside`` is a label that is no class, left out of ``token_micro_f1``; none for POS. The unit
-    ``word`` scores the first labelled subword of a word, ``subword`` all of them, so that a word
-    that the tokenizer splits counts several times (Tanti et al. 2021, code).
+    The unit ``word`` scores the first labelled subword of a word, ``subword`` all of them, so that
+    a word that the tokenizer splits counts several times (Tanti et al. 2021, code).
 
     Returns what :func:`class_scores` does, the metrics with ``token_`` before them, and
     ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or
     subwords, and resamples are of sentences.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
-    no_class = labels.index(outside) if outside in labels else None
     tokens = ClassCounts.by_sentence(*codes, lengths, len(labels)).counts
     spans = SpanScorer(labels).counts(*codes, lengths)
 
     def metrics(sums: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         items, types = sums[..., : len(labels), :], ClassCounts(sums[..., len(labels) :, :])
-        scores = {f"token_{name}": value for name, value in _item_scores(items, no_class).items()}
+        scores = {f"token_{name}": value for name, value in _item_scores(items).items()}
         macro, micro = types.macro_f1("union"), types.micro_f1()
         return scores | {"span_macro_f1": macro, "span_micro_f1": micro}
 
@@ -164,23 +158,21 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
-        by_class: Ints = SpanScorer(labels).counts(gold, predicted, lengths)
-        counts: Ints = np.sum(by_class, axis=1)
-        return counts
-    inside = np.array([label != "O" for label in labels], dtype=bool)
-    by_class = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts
-    counts = np.sum(by_class[:, inside], axis=1)
+        by_class = SpanScorer(labels).counts(gold, predicted, lengths)
+    else:
+        inside = np.array([label != "O" for label in labels], dtype=bool)
+        by_class = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts[:, inside]
+    counts: Ints = np.sum(by_class, axis=1)
     return counts
 
 
 def right_words(predictions: pa.Table) -> Examples:
     """Return for each word of one language whether its tag is correct (1 or 0).
 
-    Ids join sentence and word number, sorted by sentence.
+    Ids join sentence and word number.
     """
-    table = predictions.sort_by("example_id")
-    (gold, predicted), _, lengths = _tag_codes(table, "word")
-    return _word_ids(table, lengths), (gold == predicted).astype(np.float64)
+    (gold, predicted), _, lengths = _tag_codes(predictions, "word")
+    return _word_ids(predictions, lengths), (gold == predicted).astype(np.float64)
 
 
 def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
@@ -188,10 +180,9 @@ def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
 
     If ``labelled``, the relation must be correct, too, as for LAS. Ids as in :func:`right_words`.
     """
-    table = predictions.sort_by("example_id")
-    heads, relations, lengths = _right_arcs(table)
+    heads, relations, lengths = _right_arcs(predictions)
     right = heads & relations if labelled else heads
-    return _word_ids(table, lengths), right.astype(np.float64)
+    return _word_ids(predictions, lengths), right.astype(np.float64)
 
 
 def select(predictions: pa.Table, **where: str) -> pa.Table:
@@ -267,15 +258,13 @@ def _score_table(
     return pd.DataFrame(rows, columns=columns)
 
 
-def _item_scores(
-    counts: npt.NDArray[Any], outside: int | None = None
-) -> dict[str, npt.NDArray[Any]]:
+def _item_scores(counts: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     classes = ClassCounts(counts)
     return {
         "accuracy": classes.accuracy(),
         "macro_f1_present": classes.macro_f1("present"),
         "macro_f1_union": classes.macro_f1("union"),
-        "micro_f1": classes.micro_f1(outside),
+        "micro_f1": classes.micro_f1(),
     }
 
 

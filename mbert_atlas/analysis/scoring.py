@@ -19,11 +19,11 @@ from mbert_atlas.analysis.scores import (
     right_words,
     select,
     sentence_counts,
-    tag_scores,
 )
 from mbert_atlas.analysis.significance import Comparison, compare_taggers, paired_t_test
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.f1 import micro_f1
 from mbert_atlas.files import read_parquet
 
 _SEED = 0  # of permutations and resamples: the same for every cell
@@ -112,14 +112,14 @@ class AnswerScoring(Scoring):
         contexts = "en" if cell.questions == "target" else cell.language
         questions = {"same": contexts, "target": cell.language, "english": "en"}
         table = select(
-            _predictions(cell),
+            _read(cell.path, cell.kind),
             dataset=cell.dataset,
             language=contexts,
             question_language=questions[cell.questions],
         )
         normalisation = cell.normalisation if cell.protocol == "corrected" else "squad"
-        scores = score_answers(table, normalisation=normalisation)
-        return table["example_id"].to_pylist(), getattr(scores, metric)
+        scores = score_answers(table, normalisation=normalisation)[metric]
+        return table["example_id"].to_pylist(), scores
 
 
 class EntityScoring(Scoring):
@@ -133,13 +133,11 @@ class EntityScoring(Scoring):
 
     def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
         """Return the metrics of a run in percent, and the number of words."""
-        frame = tag_scores(rows_of(cell), outside="O")
-        frame = frame[frame["language"] == cell.language].set_index("metric")
-        entity, token = (
-            float(frame["value"][name]) for name in ("span_micro_f1", "token_micro_f1")
-        )
+        rows = rows_of(cell)
+        sums = [sentence_counts(rows, unit=unit).sum(axis=0) for unit in ("entity", "token")]
+        entity, token = (100 * float(micro_f1(of_unit)) for of_unit in sums)
         values = (entity if cell.protocol == "published" else token, entity, token)
-        return dict(zip(self.metrics, values, strict=True)), int(frame["n"].iloc[0])
+        return dict(zip(self.metrics, values, strict=True)), len(right_words(rows)[1])
 
     def resampled(self, cell: Cell) -> dict[str, Floats]:
         """Return the metrics in percent on resamples of the sentences."""
@@ -150,8 +148,8 @@ class EntityScoring(Scoring):
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Return a permutation test, see :func:`compare_taggers`."""
         return compare_taggers(
-            list(map(_predictions, baseline)),
-            list(map(_predictions, system)),
+            [_read(cell.path, cell.kind) for cell in baseline],
+            [_read(cell.path, cell.kind) for cell in system],
             unit="entity" if system[0].protocol == "published" else "token",
             seed=_SEED,
             dataset=system[0].dataset,
@@ -192,11 +190,8 @@ def resampled_f1(cell: Cell, unit: Literal["entity", "token"]) -> Floats:
 
 def rows_of(cell: Cell) -> pa.Table:
     """Return the predictions of a cell's dataset and language, see :func:`.scores.select`."""
-    return select(_predictions(cell), dataset=cell.dataset, language=cell.language)
-
-
-def _predictions(cell: Cell) -> pa.Table:
-    return _read(cell.path, cell.kind)
+    table = _read(cell.path, cell.kind)
+    return select(table, dataset=cell.dataset, language=cell.language)
 
 
 @lru_cache(maxsize=8)  # tables are large; what is computed from them is kept

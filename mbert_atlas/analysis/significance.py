@@ -15,6 +15,7 @@ import pyarrow as pa
 from mbert_atlas.analysis.resampling import resampled_sums
 from mbert_atlas.analysis.scores import select, sentence_counts
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.f1 import micro_f1
 from mbert_atlas.randomness import generator
 
 Floats = npt.NDArray[np.float64]
@@ -83,12 +84,12 @@ def permutation_test(
     for start in range(0, iterations, at_a_time):
         shape = min(at_a_time, iterations - start), len(change)
         moved = random.integers(0, 2, size=shape, dtype=np.uint8) @ change  # exact: whole numbers
-        changes.append(_f1(totals[1] - moved) - _f1(totals[0] + moved))
+        changes.append(micro_f1(totals[1] - moved) - micro_f1(totals[0] + moved))
     differences = np.concatenate(changes)
-    before, after = (float(_f1(total)) for total in totals)
+    before, after = (float(micro_f1(total)) for total in totals)
     extreme = np.count_nonzero(np.abs(differences) >= abs(after - before) - _ROUNDING)
     sums = resampled_sums(np.stack([baseline, system], axis=1), ids).astype(np.float64)
-    low, high = np.quantile(_f1(sums[:, 1]) - _f1(sums[:, 0]), [0.025, 0.975]).tolist()
+    low, high = np.quantile(micro_f1(sums[:, 1]) - micro_f1(sums[:, 0]), [0.025, 0.975]).tolist()
     p_value = (1 + int(extreme)) / (1 + iterations)
     return Comparison(len(change), after - before, low, high, p_value)
 
@@ -142,9 +143,3 @@ def holm(p_values: Sequence[float] | Floats) -> Floats:
     adjusted = np.empty_like(raw)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
-
-
-def _f1(totals: Floats) -> Floats:
-    """Return F1 from sums of right, gold and predicted items, shape ``(..., 3)``; 0 without any."""
-    items = totals[..., 1] + totals[..., 2]
-    return np.divide(2 * totals[..., 0], items, out=np.zeros_like(items), where=items > 0)

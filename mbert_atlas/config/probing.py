@@ -36,7 +36,6 @@ class Probe(ConfigModel):
         (1e-3, 1e-2, 1e-1, 1.0), min_length=1
     )
     """lbfgs: inverse L2 penalties to choose from."""
-    maximum_iterations: int = Field(1000, ge=1, description="lbfgs: most iterations per penalty.")
     maximum_vectors: int | None = Field(200_000, ge=2)
     """lbfgs: train on a random sample of this many vectors; none: all."""
 

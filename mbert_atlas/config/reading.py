@@ -157,10 +157,14 @@ def models_of(annotation: Any, value: Any) -> list[type[BaseModel]]:
 
     The model with the tag of ``value``, or else with most of its keys, comes first.
     """
-    models = _models_in(annotation)
-    tags = {str(value.get(key)) for key in _TAGS} if isinstance(value, Mapping) else set()
-    # The kind of a family that is `like` another is the other's.
-    return sorted(models, key=lambda item: (tags.isdisjoint(_tags_of(item)), _misfit(item, value)))
+    mapping = value if isinstance(value, Mapping) else {}
+    tags = {str(mapping.get(key)) for key in _TAGS}
+
+    def misfit(model: type[BaseModel]) -> tuple[bool, int]:
+        # The kind of a family that is `like` another is the other's.
+        return tags.isdisjoint(_tags_of(model)), len(set(mapping) - set(model.model_fields))
+
+    return sorted(_models_in(annotation), key=misfit)
 
 
 def _models_at(annotation: Any, keys: Sequence[str], value: Any) -> list[type[BaseModel]]:
@@ -181,14 +185,3 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if get_origin(annotation) in (dict, list, tuple, None):
         return []
     return [model for argument in get_args(annotation) for model in _models_in(argument)]
-
-
-def _misfit(model: type[BaseModel], value: Any) -> int:
-    """Count the keys of a mapping, and of those in it, that a model and its parts lack."""
-    misfits = 0
-    for key, item in value.items() if isinstance(value, Mapping) else ():
-        if key not in model.model_fields:
-            misfits += 1
-        elif parts := _models_in(model.model_fields[key].annotation):
-            misfits += min(_misfit(part, item) for part in parts)
-    return misfits

@@ -13,26 +13,17 @@ _PRETRAINED = Reference("encoders", " from scratch", lambda item: item.scratch i
 class StaticVectors(ConfigModel):
     """Vectors of an encoder's subwords, trained on the texts of its pretraining."""
 
-    only_with: ClassVar[OnlyWith] = {
-        **dict.fromkeys(("negative", "subsampling"), ("method", "word2vec")),
-        **dict.fromkeys(("largest_weight_at", "batch_size"), ("method", "glove")),
-    }
+    only_with: ClassVar[OnlyWith] = {"batch_size": ("method", "glove")}
 
     encoder: Annotated[str, _PRETRAINED]
     """An encoder that is pretrained from scratch."""
     method: Literal["word2vec", "glove"]
-    """Skip-gram with negative sampling (Mikolov et al. 2013), or GloVe (Pennington et al. 2014)."""
+    """Skip-gram with negative sampling (Mikolov et al. 2013), or GloVe (Pennington et al. 2014).
+    Subwords that occur less than 5 times have a zero vector."""
     dims: int = Field(768, ge=1, description="Dimension of a vector.")
     window: int = Field(5, ge=1, description="Context window: largest distance of two subwords.")
-    minimum_count: int = Field(5, ge=1, description="Rarer subwords have a zero vector.")
     epochs: int = Field(5, ge=1, description="Epochs over the texts, or over the counts.")
     learning_rate: float = Field(0.025, gt=0, description="Initial learning rate.")
-    negative: int = Field(5, ge=1, description="word2vec: negative samples.")
-    subsampling: float = Field(1e-3, ge=0)
-    """word2vec: subsampling threshold of frequent subwords, as a fraction of the text; 0: no
-    subsampling."""
-    largest_weight_at: float = Field(100.0, gt=0)
-    """glove: counts from this one on have weight 1 (x_max)."""
     batch_size: int = Field(65536, ge=1, description="glove: counts per step.")
     seed: int = Field(1, ge=0, description="Seed of the initial vectors, samples and order.")
 

@@ -83,8 +83,6 @@ class Adjustment(ConfigModel):
     """Sentences of the sample in one group of the reduction `mean`."""
     dropout_in_training: bool = True
     """Dropout in the adjusted encoder; the frozen original has none."""
-    reference_dtype: Literal["float16", "float32"] = "float16"
-    """Type in which the original's English vectors are kept on disk."""
     optimisation: Optimisation = _ADJUSTMENT_OPTIMISATION
     """Optimiser, schedule, batches."""
 

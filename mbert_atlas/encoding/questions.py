@@ -19,7 +19,7 @@ that overlap no token, which have no span in training.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,22 +32,18 @@ from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chun
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.tokenizer import open_tokenizer, special_id
 
-StrideIs = Literal["overlap", "step"]
 OUTPUTS = ("start", "end")
 _CLS = 0
 _COLUMNS = ("id", "language", "question_language", "context", "question")
 _ANSWER_COLUMNS = ("answer_text", "answer_start")
 
 
-def encode_questions(
-    examples: Examples, *, doc_stride: int = 128, stride_is: StrideIs = "overlap"
-) -> Encoded:
+def encode_questions(examples: Examples, *, doc_stride: int = 128) -> Encoded:
     """Encode questions, a table with the columns of schemas.QA_EXAMPLES; see the module's text.
 
-    ``doc_stride`` counts context tokens that windows share (``overlap``, as in run_qa.py and the
-    code of Efimov et al. 2022) or that lie between their beginnings (``step``, as in run_squad.py).
-    Raises a DataError if a column is missing; an AtlasError if ``max_length`` is too small for
-    ``doc_stride``.
+    ``doc_stride`` counts context tokens that windows share, as in run_qa.py and the code of Efimov
+    et al. (2022). Raises a DataError if a column is missing; an AtlasError if ``max_length`` is too
+    small for ``doc_stride``.
     """
     examples.require_columns(*_COLUMNS, *_ANSWER_COLUMNS)
     table, folder = examples.table, examples.tokenizer_dir
@@ -57,7 +53,7 @@ def encode_questions(
     )
     # [CLS] question [SEP] context [SEP]; XLM-R has two between them.
     between = [sep_id] * (tokenizer.num_special_tokens_to_add(True) - 2)
-    windows = _Windows(cls_id, between, examples.max_length, doc_stride, stride_is)
+    windows = _Windows(cls_id, between, examples.max_length, doc_stride)
     distinct = table.column("context").combine_chunks().dictionary_encode()
     context_of = distinct.indices.to_numpy()
     contexts = _Pieces.of(distinct.dictionary, tokenizer, f"{examples.title}, contexts")
@@ -90,7 +86,7 @@ def encode_questions(
         "piece_begin": contexts.begin,
         "piece_end": contexts.end,
     }
-    options = {"doc_stride": doc_stride, "stride_is": stride_is}
+    options = {"doc_stride": doc_stride}
     rows = [kept[example] for example in arrays["example"]]
     return Encoded(rows, arrays, windows.dropped, options)
 
@@ -125,14 +121,12 @@ class _Pieces:
 class _Windows:
     """The windows so far, and counts of what was left out."""
 
-    def __init__(
-        self, cls_id: int, between: list[int], max_length: int, doc_stride: int, stride_is: StrideIs
-    ) -> None:
+    def __init__(self, cls_id: int, between: list[int], max_length: int, doc_stride: int) -> None:
         self.cls_id, self.between = cls_id, between
         self.most = max_length - len(between) - 2
-        self.doc_stride, self.stride_is = doc_stride, stride_is
+        self.doc_stride = doc_stride
         self.longest_question = self.most - doc_stride - 1
-        if doc_stride < (stride_is == "step") or self.longest_question < 1:
+        if self.longest_question < 1:
             raise AtlasError(
                 f"windows of {max_length} tokens with doc_stride {doc_stride} leave no space for "
                 "the question; choose a larger max_length or a doc_stride between 1 and "
@@ -156,7 +150,7 @@ class _Windows:
         self.dropped["question_cut"] += len(question) > self.longest_question
         question = question[: self.longest_question]
         size = self.most - len(question)
-        step = self.doc_stride if self.stride_is == "step" else size - self.doc_stride
+        step = size - self.doc_stride
         before, is_held = len(question) + 1 + len(self.between), False
         for first in range(0, max(1, len(context) - size + step), step):
             part = context[first : first + size]

@@ -141,7 +141,10 @@ class RunTable:
 
     def _resolve(self, family: str, language: str | None, protocol: Protocol) -> Run:
         spec = self._config.runs[family]
-        starts = [self._start(family, language, each) for each in PROTOCOLS]
+        is_original = spec.encoder in self._config.encoders
+        starts = [
+            None if is_original else self.get(spec.encoder, language, each) for each in PROTOCOLS
+        ]
         start = starts[PROTOCOLS.index(protocol)]
         name, base = _name(family, language), start.base if start else spec.encoder
         moves = self._moves_labels(spec, base)
@@ -203,12 +206,6 @@ class RunTable:
             and self._config.encodings[spec.encoding].scored in ("token", "tree")
             and has_sentencepiece(self._config.encoders, encoder)
         )
-
-    def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
-        encoder = self._config.runs[family].encoder
-        if encoder in self._config.encoders:
-            return None
-        return self.get(encoder, language, protocol)
 
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None

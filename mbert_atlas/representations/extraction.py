@@ -47,9 +47,9 @@ def extract_features(
     opens the output. ``pooling`` is the first (``characters``: the first that has any, see
     :mod:`mbert_atlas.encoding.lone_symbols`), last or mean of the subwords of a word, or of those
     of a text between [CLS] and [SEP]; of a text also the state of [CLS] or the pooler's output.
-    Units are whole texts; words; or tokens: the labelled ones where tokens have labels, else all
-    but [CLS] and the last; none: the unit that has labels. Layer 0 is the embeddings. Only examples
-    of the ``splits``, where the store has some, and ``languages`` are kept; none for all.
+    Units are whole texts; words; or tokens, the labelled ones; none: the unit that has labels.
+    Layer 0 is the embeddings. Only examples of the ``splits``, where the store has some, and
+    ``languages`` are kept; none for all.
 
     Raises a DataError if nothing is left, a text has no token, or the encoder lacks what is
     requested; an AtlasError if words are pooled in a way that suits texts only.
@@ -131,7 +131,8 @@ def _select(
 ) -> tuple[Spans, dict[str, npt.NDArray[Any]]]:
     """Return the spans that are pooled, and the other arrays of the output."""
     ids = stored.ragged("input_ids")
-    by_example = _by_example(stored)
+    names = [name for name in ("example_id", "language", "split") if name in stored.arrays]
+    by_example = {name: stored.dense(name) for name in names}
     kept = np.ones(len(ids), dtype=bool)
     if splits is not None and "split" in by_example:
         kept &= np.isin(by_example["split"], list(splits))
@@ -162,21 +163,12 @@ def _select(
     return (row, begin - ids.offsets[row], end - ids.offsets[row]), arrays
 
 
-def _by_example(stored: TokenStore) -> dict[str, npt.NDArray[Any]]:
-    names = [name for name in ("example_id", "language", "split") if name in stored.arrays]
-    columns = {name: stored.dense(name) for name in names}
-    if "languages" in stored.meta:  # pretraining texts: numbers into this list
-        columns["language"] = np.array(stored.meta["languages"])[columns["language"]]
-    rows = np.arange(len(stored.ragged("input_ids")))
-    return {"example_id": rows.astype(np.str_)} | columns
-
-
 def _spans(stored: TokenStore, unit: Unit, pooling: Pooling) -> Spans:
     """List all texts, words or tokens; tokens are numbered through all rows."""
     # input_ids   [CLS] a ##b c [SEP] | [CLS] d [SEP]    text: 1-4, 6-7; cls: 0-4, 5-7
     # words        -1   0  0  1  -1   |  -1   0  -1      word: 1-3, 3-4, 6-7
     # labels      -100  2 -100 1 -100 | -100  0 -100     token: 1-2, 3-4, 6-7
-    ids, labels = stored.ragged("input_ids"), stored.arrays.get("labels")
+    ids = stored.ragged("input_ids")
     if unit == "text":
         begin = ids.offsets[:-1] + (pooling != "cls")
         return np.arange(len(ids)), begin, ids.offsets[1:] - 1
@@ -189,11 +181,7 @@ def _spans(stored: TokenStore, unit: Unit, pooling: Pooling) -> Spans:
         begin, end = np.concatenate([[0], changes]), np.append(changes, len(words))
         is_word = words[begin] != NO_WORD
         return row[begin[is_word]], begin[is_word], end[is_word]
-    if isinstance(labels, Ragged):
-        begin = np.flatnonzero(labels.values != NO_LABEL)
-    else:
-        special = np.concatenate([ids.offsets[:-1], ids.offsets[1:] - 1])
-        begin = np.setdiff1d(np.arange(len(row)), special)
+    begin = np.flatnonzero(stored.ragged("labels").values != NO_LABEL)
     return row[begin], begin, begin + 1
 
 

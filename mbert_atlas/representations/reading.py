@@ -69,9 +69,7 @@ class FeatureArrays:
 
     def rows(self, split: str) -> npt.NDArray[np.int64]:
         """Return the vectors of a split, ascending; raise :class:`DataError` if none."""
-        inside = np.zeros(len(self.language), dtype=bool)
-        inside[self.examples(split)] = True
-        return np.flatnonzero(inside[self.example])
+        return np.flatnonzero(np.isin(self.example, self.examples(split)))
 
 
 def read_features(path: Path, layer: int = -1) -> FeatureArrays:

@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,7 +33,8 @@ class Measured(NamedTuple):
     values: dict[int | None, float]  # by seed; none where a value has no seed
     n_items: int | None  # items behind one value; none if unknown
     resampled: Mapping[int | None, Any] = {}
-    """By seed: the value on each resample of the items, float32, shape ``(400,)``; none unknown."""
+    """By seed: the value on each resample of the items, float32, shape ``(RESAMPLES,)``, in the
+    unit of the cell, paired between cells that share a test set (:mod:`.resampling`); or none."""
 
 
 class CellLine(NamedTuple):
@@ -91,39 +93,32 @@ def read_cells(
                 yield line
 
 
-def measured_cells(paths: Iterable[Path]) -> dict[str, dict[Key, Measured]]:
+def measured_cells(
+    paths: Iterable[Path], resamples: Iterable[Path] = ()
+) -> dict[str, dict[Key, Measured]]:
     """Return the cells of measurements, by protocol; errors as :func:`read_cells`.
 
-    A DataError names file and line if a value is not a number, or a cell has values with a seed and
-    one without.
+    Files of ``resamples`` are ``schemas.RESAMPLED_MEASUREMENTS`` of some of the cells. A DataError
+    names file and line if a value is not a number, or a cell has values with a seed and one
+    without.
     """
+    resampled = defaultdict[Key, dict[int | None, Floats]](dict)  # by protocol and cell
+    for path in resamples:
+        table = read_parquet(path, RESAMPLED_MEASUREMENTS).combine_chunks()
+        flat = table[RESAMPLED].combine_chunks().flatten().to_numpy()
+        values = flat.reshape(len(table), RESAMPLES)
+        places = (table[column].to_pylist() for column in ("seed", "protocol", *KEY))
+        for (seed, *place), own in zip(zip(*places, strict=True), values, strict=True):
+            resampled[tuple(place)][seed] = own
     cells: dict[str, dict[Key, Measured]] = {name: {} for name in PROTOCOLS}
     for line in read_cells(paths, MEASUREMENT_COLUMNS):
         seed, n = (int(text) if (text := line.fields[name]) else None for name in ("seed", "n"))
-        cell = cells[line.fields["protocol"]].setdefault(line.key, Measured({}, n))
+        protocol, key = line.fields["protocol"], line.key
+        cell = cells[protocol].setdefault(key, Measured({}, n, resampled[protocol, *key]))
         if cell.values and (seed is None) != (None in cell.values):
             problem = "the same cell has values with a seed and one without"
             raise line.error(problem, "give all of them seeds, or leave one row without")
         cell.values[seed] = line.number("value")
-    return cells
-
-
-def read_resamples(paths: Iterable[Path]) -> dict[str, dict[Key, dict[int | None, Floats]]]:
-    """Return the values of measured cells on resamples of their test sets, by protocol and seed.
-
-    Files are ``schemas.RESAMPLED_MEASUREMENTS``; values are float32, shape ``(RESAMPLES,)``, in the
-    unit of the cell, and paired between cells that share a test set, see
-    :mod:`mbert_atlas.analysis.resampling`. The seed is none where a value has no seed; cells
-    without such values are missing.
-    """
-    cells: dict[str, dict[Key, dict[int | None, Floats]]] = {name: {} for name in PROTOCOLS}
-    for path in paths:
-        table = read_parquet(path, RESAMPLED_MEASUREMENTS).combine_chunks()
-        flat = table[RESAMPLED].combine_chunks().flatten().to_numpy()
-        values = flat.reshape(len(table), RESAMPLES)
-        places = (table[column].to_pylist() for column in ("protocol", "seed", *KEY))
-        for (protocol, seed, *key), own in zip(zip(*places, strict=True), values, strict=True):
-            cells[protocol].setdefault(tuple(key), {})[seed] = own
     return cells
 
 

@@ -10,16 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import numpy as np
 import pandas as pd
+from scipy.stats import false_discovery_control
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.scorecard.cells import (
-    Key,
-    measured_cells,
-    read_cells,
-    read_resamples,
-)
+from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells
 from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
 from mbert_atlas.scorecard.estimates import Estimate, Evidence
 
@@ -90,13 +85,7 @@ def verdicts(
     DataError names file and line of a mistake in the files.
     """
     printed = {line.key: line.number("value") for line in read_cells(reported)}
-    again = read_resamples(resamples)
-    ours = {
-        protocol: {
-            key: cell._replace(resampled=again[protocol].get(key, {})) for key, cell in some.items()
-        }
-        for protocol, some in measured_cells(measurements).items()
-    }
+    ours = measured_cells(measurements, resamples)
 
     def parts(key: Key) -> Iterable[tuple[Key, Key]]:
         return claims[key[0]].parts(key) if key[0] in claims else ()
@@ -132,13 +121,9 @@ def verdicts(
 
 
 def corrected(p_values: "pd.Series[float]") -> "pd.Series[float]":
-    """Return Benjamini and Hochberg's q of the p-values that there are.
-
-    Of .01, .02 and .3 it is .03, .03 and .3: the smallest of 3 p / rank from there on.
-    """
-    ordered = p_values.dropna().sort_values(ascending=False)
-    ranks = np.arange(len(ordered), 0, -1)
-    return (ordered * len(ordered) / ranks).cummin().reindex(p_values.index)
+    """Return Benjamini and Hochberg's q of the p-values that there are; .03 of .01 among three."""
+    numbers = p_values.dropna()
+    return pd.Series(false_discovery_control(numbers), numbers.index).reindex(p_values.index)
 
 
 def read_verdicts(path: Path | str) -> pd.DataFrame:

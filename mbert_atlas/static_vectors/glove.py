@@ -16,7 +16,9 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 
 _logger = logging.getLogger(__name__)
-_EXPONENT = 0.75
+MINIMUM_COUNT = 5
+"""Rarer subwords have a zero vector."""
+_EXPONENT, _LARGEST_WEIGHT_AT = 0.75, 100.0
 _TOKENS_AT_A_TIME = 2**21
 Keys = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
@@ -89,7 +91,7 @@ def glove(
     out. Uses a GPU if there is one, with 12 bytes per count.
     """
     keys, values = count_neighbours(rows, size, spec.window)
-    common = token_counts >= spec.minimum_count
+    common = token_counts >= MINIMUM_COUNT
     kept = common[keys // size] & common[keys % size]
     device = default_device()
     pairs, counts = (
@@ -108,7 +110,7 @@ def glove(
         title = f"GloVe, pass {epoch + 1} of {spec.epochs}"
         for batch in track(torch.split(shuffled, spec.batch_size), title):
             batch = batch.to(device)
-            error = loss(model(pairs[batch].long()), counts[batch], spec.largest_weight_at)
+            error = loss(model(pairs[batch].long()), counts[batch])
             torch.autograd.backward(error)
             optimiser.step()
             optimiser.zero_grad()
@@ -119,13 +121,12 @@ def glove(
     return np.asarray(vectors, dtype=np.float32)
 
 
-def loss(products: torch.Tensor, counts: torch.Tensor, largest_weight_at: float) -> torch.Tensor:
+def loss(products: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
     """Return J = sum_ij min(1, (X_ij / x_max)^.75) (w_i u_j + b_i + c_j - log X_ij)^2 (Eq. 8).
 
-    ``products`` of :class:`Factors` and ``counts`` X are float32, shape ``(n,)``; x_max is
-    ``largest_weight_at``.
+    ``products`` of :class:`Factors` and ``counts`` X are float32, shape ``(n,)``; x_max is 100.
     """
-    weights = (counts / largest_weight_at).clamp(max=1) ** _EXPONENT
+    weights = (counts / _LARGEST_WEIGHT_AT).clamp(max=1) ** _EXPONENT
     return (weights * (products - counts.log()) ** 2).sum()
 
 

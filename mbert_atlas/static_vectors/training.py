@@ -11,7 +11,7 @@ from gensim.models import Word2Vec
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.config.static_vectors import StaticVectors
 from mbert_atlas.progress import track
-from mbert_atlas.static_vectors.glove import glove
+from mbert_atlas.static_vectors.glove import MINIMUM_COUNT, glove
 from mbert_atlas.tokenizer import open_tokenizer
 
 
@@ -42,15 +42,16 @@ def train_static_vectors(
 def _skip_gram(
     rows: Ragged, size: int, spec: StaticVectors, threads: int
 ) -> npt.NDArray[np.float32]:
-    """Learn vectors by skip-gram with negative sampling (Mikolov et al. 2013)."""
+    """Learn vectors by skip-gram with negative sampling (Mikolov et al. 2013).
+
+    gensim's defaults: 5 negative samples, and frequent subwords sampled with the threshold .001.
+    """
     model: Any = Word2Vec(
         _Sentences(rows),
         vector_size=spec.dims,
         window=spec.window,
         sg=1,
-        negative=spec.negative,
-        sample=spec.subsampling,
-        min_count=spec.minimum_count,
+        min_count=MINIMUM_COUNT,
         alpha=spec.learning_rate,
         epochs=spec.epochs,
         seed=spec.seed,

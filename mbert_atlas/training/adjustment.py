@@ -200,7 +200,7 @@ def _open_reference(
         model.to(default_device())
         with atomic_path(path) as temporary:
             shape = (len(examples.start.values), examples.hidden_size)
-            out = create_array(temporary, specification.reference_dtype, shape)
+            out = create_array(temporary, "float16", shape)
             examples.compute_reference(model, specification.aggregation, out)
             out.flush()
         write_json(sha256_of(path), checksum)

@@ -41,8 +41,8 @@ def table(rows: list[tuple[list[str], str]], language: str = "en") -> pa.Table:
 )
 def test_squad_scores_by_hand(gold, prediction, exact, f1):
     scores = score_answers(table([(gold, prediction)]))
-    assert scores.exact_match.tolist() == [exact]
-    assert scores.f1 == pytest.approx([f1])
+    assert scores["exact_match"].tolist() == [exact]
+    assert scores["f1"] == pytest.approx([f1])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_mlqa_scores_differ_from_squads():
         ("de", "a der", "a", 0, 1),  # 'a' is no German article
     ]:
         predictions = table([([gold], prediction)], language)
-        assert score_answers(predictions).f1 == pytest.approx([squad])
-        assert score_answers(predictions, normalisation="mlqa").f1 == pytest.approx([mlqa])
+        assert score_answers(predictions)["f1"] == pytest.approx([squad])
+        assert score_answers(predictions, normalisation="mlqa")["f1"] == pytest.approx([mlqa])
     with pytest.raises(AtlasError, match="ar, de, en, es, hi, vi, zh, not for 'ru'"):
         score_answers(table([(["да"], "да")], "ru"), normalisation="mlqa")

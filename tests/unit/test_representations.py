@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
 from mbert_atlas.encoders.hidden_states import Aggregation, group_by, pool_words
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
-from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.representations.extraction import extract_features
@@ -290,8 +290,6 @@ def test_stores_of_words_and_languages(encoder: Path, tmp_path: Path) -> None:
         assert (found.unit, found.labels.tolist()) == (unit, labels)
         assert found.languages().tolist() == [["en", "xx"][label] for label in labels]
         assert found.examples("test").tolist() == [1]
-    encode_texts({"xx": ["xx1s"], "en": ["en3"]}, encoder, tmp_path / "plain", max_length=8)
-    found = _extract(encoder, tmp_path / "plain", tmp_path / "pieces", unit="token")
-    assert found.languages().tolist() == ["xx", "xx", "en"]
+    unlabelled = replace(words["mean"], labels=np.array([0, NO_LABEL], np.int32))
     with pytest.raises(DataError, match="some vectors have no label"):
-        found.classes("label")
+        unlabelled.classes("label")

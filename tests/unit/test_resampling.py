@@ -22,10 +22,11 @@ from mbert_atlas.analysis.resampling import (
     resampled_sums,
     resamples,
 )
-from mbert_atlas.analysis.scores import class_scores, tag_scores, tree_scores
+from mbert_atlas.analysis.scores import class_scores, sentence_counts, tag_scores, tree_scores
 from mbert_atlas.analysis.scoring import resampled_of, scores_of
 from mbert_atlas.analysis.transfer import GAIN, measure_transfer
 from mbert_atlas.cells import Cell
+from mbert_atlas.f1 import micro_f1
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import (
     CLASS_PREDICTIONS,
@@ -34,7 +35,7 @@ from mbert_atlas.schemas import (
     TAG_PREDICTIONS,
     TREE_PREDICTIONS,
 )
-from mbert_atlas.scorecard.cells import KEY, read_resamples
+from mbert_atlas.scorecard.cells import KEY, measured_cells
 
 SOME = (0, 1, RESAMPLES - 1)
 N = 60
@@ -89,7 +90,7 @@ SCORERS = {
     "classes": (class_scores, "nli", {}),
     "words": (tag_scores, "tagging", {}),
     "subwords": (tag_scores, "tagging", {"unit": "subword"}),
-    "entities": (tag_scores, "ner", {"outside": "O"}),
+    "entities": (tag_scores, "ner", {}),
     "trees": (tree_scores, "parsing", {}),
 }
 
@@ -207,9 +208,9 @@ def test_no_items_are_no_score() -> None:
     tags = [["B-PER"], ["O"], ["O"]]
     words, ids = [[0]] * count, ["a", "b", "c"]
     table = pa.table([["t"] * 3, ["de"] * 3, ids, tags, tags, words], schema=TAG_PREDICTIONS)
-    frame = tag_scores(table, outside="O", resample=True).set_index(["language", "metric"])
-    for metric in ("span_micro_f1", "span_macro_f1", "token_micro_f1"):
-        values = frame[RESAMPLED]["de", metric]
+    frame = tag_scores(table, resample=True).set_index(["language", "metric"])[RESAMPLED]
+    tokens = 100 * micro_f1(resampled_sums(sentence_counts(table, unit="token"), ids))
+    for values in (frame["de", "span_micro_f1"], frame["de", "span_macro_f1"], tokens):
         assert set(values.tolist()) == {0.0, 100.0}
         assert (values == 0).mean() == pytest.approx((2 / 3) ** 3, abs=0.1)
 
@@ -247,18 +248,19 @@ def test_resampled_values_go_to_a_second_file(tmp_path: Path) -> None:
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
     paths = [resamples_path(tmp_path / name) for name in ("plain.csv", "again.csv")]
     assert paths[1].name == "again.resamples.parquet"
-    cells = read_resamples(paths)
+    cells = measured_cells([tmp_path / "again.csv"], paths)
     key = dict.fromkeys(KEY, "") | {"paper": "x"}
     first, last = (
         tuple((key | {name: row[name] for name in ("task", "metric")}).values())
         for row in (rows[0], rows[2])
     )
-    assert {protocol: {*own} for protocol, own in cells.items()} == {
-        "published": {first},
-        "corrected": {last},
+    having = {
+        protocol: {key for key, cell in own.items() if cell.resampled}
+        for protocol, own in cells.items()
     }
-    assert np.array_equal(cells["published"][first][2], values[0])
-    assert np.array_equal(cells["corrected"][last][None], values[1])
+    assert having == {"published": {first}, "corrected": {last}}
+    assert np.array_equal(cells["published"][first].resampled[2], values[0])
+    assert np.array_equal(cells["corrected"][last].resampled[None], values[1])
     read = read_measurements(tmp_path / "again.csv", resamples=True)
     assert read.drop(columns=RESAMPLED).equals(read_measurements(tmp_path / "again.csv"))
     assert np.array_equal(read[RESAMPLED][2], values[1])

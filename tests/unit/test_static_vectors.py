@@ -59,13 +59,14 @@ def test_loss_and_gradients_by_hand() -> None:
     # 1 + 2 + 10 + 1, 3 + 4 + 20 + 1, 0 + 1
     assert products.tolist() == [14, 28, 1]
     # Weights (1 / 16)^.75 = 1/8, 1, and 1 again beyond x_max.
-    found = loss(products, torch.tensor([1.0, 16, 32]), largest_weight_at=16)
-    second, third = 28 - math.log(16), 1 - math.log(32)
-    assert found.item() == pytest.approx(14**2 / 8 + second**2 + third**2)
+    found = loss(products, torch.tensor([100 / 16, 100, 200]))
+    first, second, third = 14 - math.log(100 / 16), 28 - math.log(100), 1 - math.log(200)
+    assert found.item() == pytest.approx(first**2 / 8 + second**2 + third**2)
     found.backward()
     # dJ/dw_i sums 2 f e u_j, dJ/du_j sums 2 f e w_i; of biases, in the last column, 2 f e.
-    by_words = [[3.5] * 3, [2 * second] * 3, [2 * third] * 3]
-    by_contexts = [[0, 0, 0], [3.5, 7, 3.5], [6 * second, 8 * second, 2 * (second + third)]]
+    by_words = [[first / 4] * 3, [2 * second] * 3, [2 * third] * 3]
+    of_first = [first / 4, first / 2, first / 4]
+    by_contexts = [[0, 0, 0], of_first, [6 * second, 8 * second, 2 * (second + third)]]
     for part, expected in ((model.words, by_words), (model.contexts, by_contexts)):
         assert part.weight.grad is not None
         torch.testing.assert_close(part.weight.grad.to_dense(), torch.tensor(expected))

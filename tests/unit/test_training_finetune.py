@@ -103,7 +103,7 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
     own = {"task": "ner", "train": tmp_path / "entities"}
     finetuned(small_run, **own, evaluate={"wikiann": tmp_path / "entities"})
     found = read_parquet(tmp_path / "predictions.parquet", TAG_PREDICTIONS)
-    scores = tag_scores(found, outside="O").set_index(["language", "metric"])["value"]
+    scores = tag_scores(found).set_index(["language", "metric"])["value"]
     assert scores["hi", "span_micro_f1"] > 90
     assert found["gold"].to_pylist() == table["ner_tags"].to_pylist()
     assert load_model(tmp_path / "model")[1] == tags

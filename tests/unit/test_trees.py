@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from udtools.udeval import evaluate, load_conllu_file
 
-from mbert_atlas.analysis.scores import attachment_counts, right_arcs
+from mbert_atlas.analysis.scores import attachment_counts, right_arcs, select
 from mbert_atlas.analysis.transfer import measure_transfer
 from mbert_atlas.cells import Cell
 from mbert_atlas.corpora.lines import numbered_lines
@@ -99,7 +99,7 @@ def test_words_and_subtypes_by_hand():
     ]
     table = table_of(SENTENCES, system)
     assert attachment_counts(table).tolist() == [[1, 2, 3], [0, 0, 1]]
-    backwards = table.take([1, 0])
+    backwards = select(table.take([1, 0]))
     keys, right = right_arcs(backwards, labelled=True)
     assert keys == ["0000\t0", "0000\t1", "0000\t2", "0001\t0"]
     assert right.tolist() == [1, 0, 0, 0]

@@ -80,9 +80,7 @@ class QAEncoding(ExampleEncoding):
 
     task: Literal["qa"] = Field(description="Extractive question answering.")
     doc_stride: int = Field(128, ge=1)
-    """Subwords by which windows overlap (or advance)."""
-    stride_is: Literal["overlap", "step"] = "overlap"
-    """Whether windows overlap or advance by `doc_stride`."""
+    """Subwords by which windows overlap."""
 
 
 class TextEncoding(Encoding):

@@ -56,11 +56,11 @@ def test_inference_beats_guessing_and_transfers(highlights):
 def test_entities_and_answers_are_found_in_english(demo):
     """Well above nothing, and above a random span of some fifteen words."""
     tagged = pq.read_table(demo / "results/demo/runs/ner/seed1/predictions.parquet")
-    scores = tag_scores(tagged, outside="O").set_index(["language", "metric"])["value"]
+    scores = tag_scores(tagged).set_index(["language", "metric"])["value"]
     assert scores["en", "span_micro_f1"] > 60
     answered = pq.read_table(demo / "results/demo/runs/qa/seed1/predictions.parquet")
     english = answered.filter(pc.equal(answered["dataset"], "squad-dev"))
-    assert score_answers(english).f1.mean() > 0.25
+    assert score_answers(english)["f1"].mean() > 0.25
 
 
 def test_every_table_has_its_tests_and_conditions(demo):
