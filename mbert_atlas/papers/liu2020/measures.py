@@ -23,6 +23,7 @@ _RATES = {
     "source_rate": ("in_source", "tokens"),
 }
 """Numerator and denominator in ``schemas.TOKEN_TRANSLATIONS``."""
+_SCORE = ["value", "n", RESAMPLED]
 Row = dict[str, Any]
 
 
@@ -297,26 +298,20 @@ def measure_shifted(
 def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str) -> Iterator[Row]:
     table = read_parquet(cell.paths["shifted"]).to_pandas()
     table = table.assign(value=100 * table["right"] / table["n"])
-    scores, tuned = (
-        table[table["dataset"] == name].pivot(index="weight", columns="language", values="value")
-        for name in (test, development)
+    tested = table[table["dataset"] == test].set_index(["language", "weight"])
+    tuned = table[table["dataset"] == development].pivot(
+        index="weight", columns="language", values="value"
     )
-    tested = table[table["dataset"] == test]
-    n = tested.groupby("language")["n"].first()
-    again = tested.set_index(["language", "weight"]).get(RESAMPLED, {})
     best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
     if cell.protocol == "corrected":
         best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
-    for language in scores.columns:
+    for language, chosen in best.items():
         row = {"source": "en", "target": language, "protocol": cell.protocol, "seed": cell.seed}
-        row |= {"metric": "accuracy", "n": int(n[language])}
-        for name, weight in (("", 0), ("+mds", best[language])):
-            if not name or language != "en":
-                values = {
-                    "value": scores[language][weight],
-                    RESAMPLED: again.get((language, weight)),
-                }
-                yield row | {"condition": f"{cell.condition}{name}"} | values
+        row |= {"condition": cell.condition, "metric": "accuracy"}
+        yield row | tested.loc[(language, 0), _SCORE].to_dict()
         if language != "en":
-            weights = {"metric": "shift_weight_alpha", "value": best[language]}
-            yield row | {"condition": f"{cell.condition}+mds"} | weights
+            row["condition"] += "+mds"
+            shifted = row | tested.loc[(language, chosen), _SCORE].to_dict()
+            yield shifted
+            weight = {"metric": "shift_weight_alpha", "value": chosen}
+            yield row | weight | {"n": shifted["n"]}

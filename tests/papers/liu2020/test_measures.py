@@ -276,6 +276,7 @@ def measured_keys(plan: Plan, folder: Path) -> set[Key]:
         {"protocol": protocol, "part": part, "layer": layer, "weight": weight}
         | {"mean_bleu": 1.0, "corpus_bleu": 1.0}
         | dict.fromkeys(counts, 1)
+        | {f"resampled_{name}": [1.0] * 4 for name in ("mean_bleu", "corpus_bleu", *counts[:-1])}
         for protocol in PROTOCOLS
         for part in (0, 1)
         for layer in range(1, paper.layers + 1)
@@ -283,6 +284,7 @@ def measured_keys(plan: Plan, folder: Path) -> set[Key]:
     ]
     shifted = [
         {"dataset": dataset, "language": code, "weight": weight, "right": 1, "n": 2}
+        | {"resampled": [50.0] * 4}
         for dataset in paper.shifted_datasets
         for code in paper.transfer.languages
         for weight in paper.transfer.weights
