@@ -17,7 +17,6 @@ from mbert_atlas.plan.records import (
     Features,
     Figure,
     Measurement,
-    Options,
     PaperPlan,
     Store,
     measured,
@@ -290,11 +289,10 @@ class _Planner:
             "count_examples",
             self._encoded_sets,
             resources="count_examples",
-            metric="n_items",
+            columns={"metric": "n_items"},
         )
-        points = self._measurement(
-            "appendixB", "count_points", sampled, condition="tsne_sample", metric="n_points"
-        )
+        columns = {"condition": "tsne_sample", "metric": "n_points"}
+        points = self._measurement("appendixB", "count_points", sampled, columns=columns)
         return [
             table_artifact("appendixA", "Examples of each set", [examples]),
             table_artifact("appendixB", "Points of the maps", [points]),
@@ -319,15 +317,7 @@ class _Planner:
         # Every task has the same texts of Wikipedia.
         return [*cells, Cell(task="wikipedia", condition="train", path=self._wikipedia(task))]
 
-    def _measurement(
-        self,
-        name: str,
-        function: str,
-        cells: Cells,
-        resources: str = "",
-        options: Options = dict,
-        **columns: str,
-    ) -> Measurement:
-        columns = {"model": self.section.model, **columns}
+    def _measurement(self, name: str, function: str, cells: Cells, **more: Any) -> Measurement:
+        columns = {"model": self.section.model, **more.pop("columns", {})}
         measure = f"papers.{PAPER}.measures:{function}"
-        return Measurement(name, measure, cells, options, columns, resources)
+        return Measurement(name, measure, cells, columns=columns, **more)
