@@ -71,9 +71,9 @@ def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
         more |= {} if is_pooled else {"artifact": by_language, "target": language}
         if name == headline:
             yield _row(cell, "macro_f1_label", value, n, **more)
-        if name.endswith("accuracy"):
+        elif name.endswith("accuracy"):
             yield _row(cell, "accuracy", value, n, **more)
-        if is_pooled and "macro" in name and name != headline:
+        elif is_pooled and "macro" in name:
             yield _row(cell, f"{name}_label", value, n, **more)
         if is_pooled and name == footnote and cell.condition == "fine_tuned":
             yield _row(cell, name_there, value, n, **more, artifact="footnote6")
@@ -87,10 +87,9 @@ def _language_scores(cell: Cell) -> Iterator[dict[str, Any]]:
     for dataset in ("target", "wikipedia"):
         pooled = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
         for name, _, value, n, again in pooled[_SCORE].itertuples(index=False, name=None):
-            if name == MACRO_F1[unit, cell.protocol]:
-                yield _row(cell, f"macro_f1_language_{dataset}", value, n, **{RESAMPLED: again})
-            elif "macro" in name or name.endswith("accuracy"):
-                yield _row(cell, f"{name}_language_{dataset}", value, n, **{RESAMPLED: again})
+            shown = "macro_f1" if name == MACRO_F1[unit, cell.protocol] else name
+            if "macro" in name or name.endswith("accuracy"):
+                yield _row(cell, f"{shown}_language_{dataset}", value, n, **{RESAMPLED: again})
         n = int(pooled["n"].iloc[0])
         yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]["mean"]), n)
 
