@@ -14,9 +14,9 @@ from mbert_atlas.analysis.separation import Floats, separation
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.style import BLUE, FULL_WIDTH, VERMILION, figure_style, panel_grid
 from mbert_atlas.files import read_parquet
+from mbert_atlas.labels import label
 from mbert_atlas.schemas import WORD_DISTANCES
 
-_TASKS = {"nli": "NLI", "ner": "NER", "qa": "QA"}
 _KINDS = {"related": (BLUE, "-"), "unrelated": (VERMILION, "--")}
 _Samples = list[tuple[Floats, Floats]]
 """Distances of related and of unrelated pairs, by seed."""
@@ -85,8 +85,7 @@ def draw_distance_grid(
 
 def panel_title(panel: str, then: str = ", then ") -> str:
     """Return ``adjusted, then continual NLI`` for ``adjusted_continual-nli``."""
-    steps = [step.split("-") for step in panel.split("_")]
-    return then.join(" ".join(_TASKS.get(word, word) for word in words) for words in steps)
+    return then.join(map(label, panel.split("_")))
 
 
 def _read_samples(

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import curve_plot
+from mbert_atlas.labels import label
 
 NAMES = {
     "densray_first": "DensRay [0:x]",
@@ -35,8 +36,6 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 """See :func:`mbert_atlas.figures.curves.curve_plot`."""
 _METRICS = {"figure2": "score_gain", "figure4": "f1_lost", "figure5": "score_gain"}
-_MODELS = {"mbert": "mBERT", "xlmr": "XLM-R"}
-_TASKS = {"pos": "POS", "ner": "NER"}
 _TRAINING = {"frozen": "frozen", "tuned": "fine-tuned"}
 _WINDOW = re.compile(r"(densray|lda)_(\d+|random)-(\d+)")
 
@@ -76,13 +75,13 @@ def _place(row: dict[str, Any], artifact: str) -> tuple[str, str, int] | None:
         return (row["task"], line, int(row["layers"])) if row["layers"].isdigit() else None
     if artifact == "figure4":
         training, method, first = row["condition"].split("_")
-        panel = f"{_TASKS[row['task']]}, {_TRAINING[training]}"
+        panel = f"{label(row['task'])}, {_TRAINING[training]}"
         return (panel, f"{row['model']}_{method}", int(first)) if first.isdigit() else None
     window = _WINDOW.fullmatch(row["condition"])
     if window is None:
         return None
     method, start, stop = window.groups()
-    panel = f"{_MODELS[row['model']]}, {row['task']}"
+    panel = f"{label(row['model'])}, {row['task']}"
     if artifact == "figure1":
         kind = {"0": "first", "random": "random"}.get(start, "next")
         return panel, f"{method}_{kind}", int(start if kind == "next" else stop)
