@@ -92,7 +92,7 @@ def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) ->
                 name,
                 measure=f"papers.{PAPER}.measures:measure_separation",
                 cells=partial(cells, "distance_summary", item.languages),
-                options=lambda: {"panels": panels, "shares": is_grid},
+                options=lambda: {"shares": is_grid},
                 columns={"model": paper.model, "source": "en"},
             )
         ],

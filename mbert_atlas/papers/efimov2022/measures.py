@@ -1,7 +1,7 @@
 """Measures of Table 1, Figures 1 and 2, and section 5.4."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,7 @@ def count_articles(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
             yield {"target": cell.language, "value": count, "protocol": protocol, "n": count}
 
 
-def measure_separation(
-    cells: Sequence[Cell], panels: Collection[str], shares: bool
-) -> list[dict[str, Any]]:
+def measure_separation(cells: Sequence[Cell], shares: bool) -> list[dict[str, Any]]:
     """Return the rows of a figure of distances, see :mod:`mbert_atlas.analysis.distances`.
 
     By panel, language, protocol and seed: the mean L2 distances, their ratio, the separation AUC
@@ -33,12 +31,12 @@ def measure_separation(
     Each cell is the JSON file of a language and seed. ``shares`` adds the rows of section 5.4,
     which is about all NLI models.
     """
-    rows = [row for cell in cells for row in _separations(cell, panels)]
+    rows = [row for cell in cells for row in _separations(cell)]
     return [*rows, *average_shares(rows)] if shares else rows
 
 
-def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]]:
-    summaries = [item for item in read_json(Path(cell.path)) if item["panel"] in panels]
+def _separations(cell: Cell) -> Iterator[dict[str, Any]]:
+    summaries = read_json(Path(cell.path))
     for summary in sorted(summaries, key=lambda item: (item["panel"], item["protocols"])):
         shares = summary["squared_distance_share"]
         values = {

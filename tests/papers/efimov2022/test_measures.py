@@ -70,11 +70,10 @@ def cells(tmp_path):
 
 
 def test_panels_are_measured_under_each_protocol_they_stand_for(cells):
-    shown = ["original", "nli", "adjusted_nli"]
-    frame = pd.DataFrame(measure_separation(cells, shown, shares=False))
-    assert set(frame["condition"]) == set(shown)
+    frame = pd.DataFrame(measure_separation(cells, shares=False))
+    assert set(frame["condition"]) == {"original", "nli", "adjusted_nli", "qa"}
     assert set(frame["seed"]) == {3}
     values = frame.set_index(["condition", "target", "protocol", "metric"])["value"]
-    assert len(values) == 3 * 2 * 2 * 6
+    assert len(values) == 4 * 2 * 2 * 6
     assert values["adjusted_nli", "hi", "corrected", "top_10_dimensions_share"] == pytest.approx(30)
     assert values["original", "ru", "published", "mean_ratio"] == 0.5
