@@ -39,10 +39,8 @@ def draw_transfer(
     names: Mapping[str, str],
     order: Sequence[str],
     reported: str | None,
-    conditions: Mapping[str, str] | None = None,
 ) -> Figure:
     """Draw one measurement of transfer, see :func:`read_scores` and :func:`transfer_plot`."""
-    names = {**names, **(conditions or {})}
     (cell,) = cells
     measured, printed, value_label = read_scores(cell.path, reported, names)
     return transfer_plot(

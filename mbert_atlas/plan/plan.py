@@ -197,8 +197,7 @@ class Plan(Files):
             lambda: measured(paper, name),
             lambda: {
                 "title": title,
-                "names": self.language_names(),
-                "conditions": conditions or {},
+                "names": {**self.language_names(), **(conditions or {})},
                 "order": self.condition_order(paper, figures_only),
             },
             reported=True,
