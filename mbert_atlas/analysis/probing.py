@@ -6,7 +6,6 @@ cached vectors, only the dropout before the layer is left.
 """
 
 import logging
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -81,9 +80,9 @@ def probe_features(
     dropout, and which vectors ``lbfgs`` samples. Writes Parquet by protocol, columns
     :data:`mbert_atlas.schemas.CLASS_PREDICTIONS` for texts, else
     :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word, and a JSON report: by protocol
-    ``classes``, ``validation`` (score by epoch or penalty), ``chosen``, ``entropy`` (in nats, of
-    the predicted distributions: ``mean``, ``min`` and ``max`` by dataset) and ``uniform_entropy``,
-    its upper bound. Raises :class:`DataError` if the test split is empty, or as :func:`fit_probe`.
+    ``classes``, ``validation`` (score by epoch or penalty), ``chosen`` and ``entropy`` (in nats, of
+    the predicted distributions: mean by dataset). Raises :class:`DataError` if the test split is
+    empty, or as :func:`fit_probe`.
     """
     torch.set_num_threads(threads)
     opened = {name: read_features(path) for name, path in features.items()}
@@ -103,7 +102,6 @@ def probe_features(
             "validation": probe.history,
             "chosen": probe.chosen,
             "entropy": entropy,
-            "uniform_entropy": math.log(len(probe.classes)),
         }
     write_json(facts, report)
 
@@ -143,11 +141,11 @@ def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> Linea
 
 def predict(
     probe: LinearProbe, features: FeatureArrays, examples: Rows, dataset: str
-) -> tuple[pa.Table, dict[str, float]]:
+) -> tuple[pa.Table, float]:
     """Predict the languages of some examples' vectors.
 
-    Returns predictions, see :func:`probe_features`, and the mean, least and greatest entropy of the
-    predicted distributions over vectors, in nats.
+    Returns predictions, see :func:`probe_features`, and the mean entropy of the predicted
+    distributions over vectors, in nats.
     """
     best, entropies, probabilities = [], [], []
     for block in _blocks(features, examples, f"predicting {dataset}"):
@@ -179,13 +177,9 @@ def predict(
         columns |= {
             name: pa.ListArray.from_arrays(offsets, values) for name, values in vectors.items()
         }
-    entropy = np.concatenate(entropies)
     schema = CLASS_PREDICTIONS if features.unit == "text" else TAG_PREDICTIONS
-    return pa.table(columns, schema=schema), {
-        "mean": float(entropy.mean(dtype=np.float64)),
-        "min": float(entropy.min()),
-        "max": float(entropy.max()),
-    }
+    entropy = float(np.concatenate(entropies).mean(dtype=np.float64))
+    return pa.table(columns, schema=schema), entropy
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,7 @@ def identified(plan: Plan, features: str, run: str, seed: str, protocol: str) ->
 @writes(PATHS["identification"])
 def identification(plan: Plan, features: str, run: str, seed: str) -> dict[str, Any]:
     """The report of a language classifier."""
-    entropy = {name: {"mean": 1.0} for name in plan.features[features].stores}
+    entropy = dict.fromkeys(plan.features[features].stores, 1.0)
     return {protocol: {"entropy": entropy} for protocol in PROTOCOLS}
 
 

@@ -91,7 +91,7 @@ def _language_scores(cell: Cell) -> Iterator[dict[str, Any]]:
             if "macro" in name or name.endswith("accuracy"):
                 yield _row(cell, f"{shown}_language_{dataset}", value, n, **{RESAMPLED: again})
         n = int(pooled["n"].iloc[0])
-        yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]["mean"]), n)
+        yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]), n)
 
 
 def _unit(cell: Cell) -> str:

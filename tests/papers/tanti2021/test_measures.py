@@ -48,7 +48,7 @@ def scores(*experiments):
 
 
 def report(folder):
-    entropy = {name: {"mean": 1.5, "min": 0.0, "max": 3.0} for name in ("target", "wikipedia")}
+    entropy = dict.fromkeys(("target", "wikipedia"), 1.5)
     write_json(
         {protocol: {"entropy": entropy} for protocol in ("published", "corrected")},
         folder / "training",
