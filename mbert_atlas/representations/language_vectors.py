@@ -63,7 +63,7 @@ def collect_vectors(
         sizes.append(counts)
     of_moments, of_sample = np.array(sizes, dtype=np.int64).T
     shape = (len(layers), int(of_sample.sum()), model.config.hidden_size)
-    meta = {"languages": list(languages), "summed": summed, "probed": probed}
+    meta = {"languages": list(languages)}
     language = np.repeat(np.arange(len(languages), dtype=np.int32), of_sample)
     arrays: dict[str, npt.NDArray[Any]] = {"counts": of_moments, "language": language}
     means, scatters, at = [], [], 0
@@ -151,13 +151,12 @@ def language_means(
     The means of Liu et al. (2020), section 4.1.1. The token store has ``means_of_texts``, the mean
     over texts of their means over all positions, special tokens included (as in the authors' later
     code), and ``means_of_tokens``, the mean over all tokens but these; both float64, ``(n, layers,
-    dims)``; ``texts``, their number, int64, ``(n,)``; and ``languages`` in the meta data. Raises a
-    DataError if a language has no text, or the store is of another tokenizer.
+    dims)``; and ``languages`` in the meta data. Raises a DataError if a language has no text, or
+    the store is of another tokenizer.
     """
     model, stored = open_both(encoder, store)
     layers, ids = list(range(number_of_layers(model))), stored.ragged("input_ids")
     means: dict[str, list[np.ndarray]] = {name: [] for name in _MEANS.values()}
-    counts = []
     for code in track(languages, "languages"):
         rows = _shuffled_rows(store, stored, code)[:texts]
         shape = (len(layers), model.config.hidden_size)
@@ -172,12 +171,11 @@ def language_means(
             for layer, state in enumerate(batch.layers):
                 of_texts[layer] += torch.einsum("bt,btd->d", weights, state.double())
                 of_tokens[layer] += torch.einsum("bt,btd->d", inside, state.double())
-        counts.append(len(rows))
         tokens = int((ids.lengths[rows] - 2).sum())
         means["means_of_texts"].append((of_texts / len(rows)).cpu().numpy())
         means["means_of_tokens"].append((of_tokens / max(tokens, 1)).cpu().numpy())
     arrays = {name: np.stack(rows) for name, rows in means.items()}
-    save_arrays(output, {**arrays, "texts": np.array(counts)}, {"languages": list(languages)})
+    save_arrays(output, arrays, {"languages": list(languages)})
 
 
 def mean_difference(means: TokenStore, protocol: Protocol, source: str, target: str) -> np.ndarray:

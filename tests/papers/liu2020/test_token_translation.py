@@ -180,7 +180,6 @@ def test_language_means_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     options = {"languages": ["ru", "en"], "texts": 100}
     language_means(encoder, tmp_path / "texts", tmp_path / "means", **options)
     means = load_arrays(tmp_path / "means")
-    assert means.dense("texts").tolist() == [10, 10]
     model, ids = load_encoder(encoder), load_arrays(tmp_path / "texts").ragged("input_ids")
     of_texts, of_tokens = [], []
     for number in range(1, 20, 2):
