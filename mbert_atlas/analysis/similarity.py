@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.base import Protocol
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
@@ -31,7 +32,6 @@ from mbert_atlas.representations.reading import FeatureArrays, Vectors, read_fea
 from mbert_atlas.schemas import SIMILARITIES
 
 Floats = npt.NDArray[np.float64]
-Protocol = Literal["published", "corrected"]
 WINDOWS, WINDOW = 4, 200
 """Muller et al. 2021, code: sentences 0-199, 1-200, 2-201 and 3-202."""
 _FEWEST = 8

@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import GROUP_COLOURS, figure_style, panel_grid, require_rows
+from mbert_atlas.figures.style import GROUP_COLOURS, MARKERS, figure_style, panel_grid, require_rows
 from mbert_atlas.labels import label, places
 
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 _DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MANY_DASHES = ("-", "--", "-.", ":", *_DASHES[4:], (0, (6, 3)), (0, (3, 1)))
 _KEYS = ["panel", "line", "along"]
@@ -103,7 +102,7 @@ def _look(rank: int, dashes: Sequence[Any]) -> dict[str, Any]:
     return {
         "color": GROUP_COLOURS[rank % len(GROUP_COLOURS)],
         "linestyle": dashes[rank % len(dashes)],
-        "marker": _MARKERS[rank % len(dashes)],
+        "marker": MARKERS[rank % len(dashes)],
     }
 
 

@@ -24,6 +24,7 @@ GROUP_COLOURS = (
     *(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY),
     *("#7F3C00", "#4B2E83", "#5F7F00", BLACK),
 )
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 FULL_WIDTH = 7.2  # inches; the text width of a two-column paper, so fonts keep their size in print
 _DOTS_PER_INCH = 130  # 936 pixels wide

@@ -14,7 +14,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, figure_style, require_rows
+from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, MARKERS, figure_style, require_rows
 from mbert_atlas.labels import label, language, places
 
 _AXES = {
@@ -23,7 +23,6 @@ _AXES = {
     "accuracy_drop_percent": "relative accuracy drop (%)",
     GAIN: "gain (points)",
 }
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 _SEED, _MEAN, _REPORTED = "single seed", "mean", "reported"
 _MARKER_STYLES: dict[str, dict[str, Any]] = {
     _SEED: {"markersize": 3.5, "alpha": 0.45, "markeredgewidth": 0},
@@ -113,8 +112,8 @@ def transfer_plot(
     keys = ["test", "protocol", "condition", "language"]
     require_rows(measured, "plot of transfer")
     conditions = list(measured["condition"].unique())
-    if (count := len(conditions)) > len(_MARKERS):
-        most = len(_MARKERS)
+    if (count := len(conditions)) > len(MARKERS):
+        most = len(MARKERS)
         raise AtlasError(f"plot of transfer: {count} conditions are too many; show at most {most}.")
     points, rows = _points(measured, reported, keys), _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
@@ -123,7 +122,7 @@ def transfer_plot(
         name: {
             "label": label(name, names),
             "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
-            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
+            "marker": MARKERS[ranks[name] % len(MARKERS)],
         }
         for name in conditions
     }
