@@ -20,7 +20,7 @@ def static_word_vectors(
     language: str,
     output: Path,
 ) -> None:
-    """Write the mean vector of each word's subwords as one layer, without contexts.
+    """Write the mean vector of each word's subwords as one layer.
 
     ``static`` has ``vectors`` of subwords (float32, ``(vocabulary, dims)``). Words are those on a
     side of all the dictionaries (``schemas.DICTIONARY``). For the output see
@@ -35,6 +35,5 @@ def static_word_vectors(
     subwords = Ragged.from_rows((item.ids or [unknown] for item in encodings), np.int64)
     vectors = np.add.reduceat(stored.dense("vectors")[subwords.values], subwords.offsets[:-1])
     vectors /= subwords.lengths[:, None].astype(np.float32)
-    contexts = np.zeros(len(words), dtype=np.int64)
-    arrays = {"vectors": vectors[None], "contexts": contexts, "words": np.array(words, np.str_)}
+    arrays = {"vectors": vectors[None], "words": np.array(words, np.str_)}
     save_arrays(output, arrays, {"language": language})

@@ -1,7 +1,7 @@
 """One vector per word type: the mean over its contexts.
 
-The output is a token store with ``vectors`` (float32, ``(layers, words, dims)``), ``contexts``
-(int64, ``(words,)``: number of contexts of a word) and ``words`` (strings).
+The output is a token store with ``vectors`` (float32, ``(layers, words, dims)``) and ``words``
+(strings).
 """
 
 from pathlib import Path
@@ -39,6 +39,5 @@ def word_vectors(*, encoder: Path, store: Path, output: Path) -> None:
             total.index_add_(0, words_of_spans, vectors)
     counts = torch.from_numpy(np.bincount(word, minlength=len(words))).to(device)
     sums /= counts[:, None]
-    arrays = {"contexts": stored.dense("contexts"), "words": words}
-    meta = {"language": stored.meta["language"]}
-    save_arrays(output, {"vectors": sums.cpu().numpy(), **arrays}, meta)
+    arrays = {"vectors": sums.cpu().numpy(), "words": words}
+    save_arrays(output, arrays, {"language": stored.meta["language"]})

@@ -71,8 +71,7 @@ def test_zeros_have_no_direction() -> None:
 
 def words(folder: Path, language: str, names: list[str], vectors: list[list[float]]) -> Path:
     layer = np.array(vectors, dtype=np.float32)
-    contexts = np.array([0, *[3] * (len(names) - 1)])
-    arrays = {"vectors": np.stack([layer, -layer]), "contexts": contexts}
+    arrays = {"vectors": np.stack([layer, -layer])}
     save_arrays(folder / language, arrays | {"words": np.array(names)}, {"language": language})
     return folder / language
 

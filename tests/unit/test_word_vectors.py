@@ -49,7 +49,6 @@ def test_means_over_subwords_and_contexts(
     vectors = found.dense("vectors")
     assert (vectors.shape, vectors.dtype) == ((3, 4, 16), np.float32)
     assert found.dense("words").tolist() == WORDS
-    assert found.dense("contexts").tolist() == [3, 2, 3, 0]
     # By hand: encode each text by itself, and look for the subwords of the word in it.
     model, tokenizer = load_encoder(encoder).eval(), open_tokenizer(encoder)
 
@@ -84,7 +83,6 @@ def test_static_vectors_of_subwords(tmp_path: Path, dictionary: Path) -> None:
     static_word_vectors(side="source", **options)
     found = load_arrays(tmp_path / "words")
     assert found.dense("words").tolist() == WORDS
-    assert found.dense("contexts").tolist() == [0] * 4
     un, able, s, dog = (table[tokenizer.token_to_id(p)] for p in ("un", "##able", "##s", "dog"))
     assert found.dense("vectors").shape == (1, 4, 6)
     np.testing.assert_allclose(found.dense("vectors")[0, 1], (un + able + s) / 3, rtol=1e-6)
