@@ -101,7 +101,6 @@ def compare_taggers(
     seed: int,
     dataset: str,
     language: str,
-    iterations: int = 1000,
 ) -> Comparison:
     """Compare two taggers over all seeds by a permutation test.
 
@@ -128,7 +127,7 @@ def compare_taggers(
     counts = sentence_counts(pa.concat_tables(tables), unit=unit)
     half = len(counts) // 2
     ids = tables[0]["example_id"].to_pylist() * len(system)
-    return permutation_test(counts[:half], counts[half:], ids, seed=seed, iterations=iterations)
+    return permutation_test(counts[:half], counts[half:], ids, seed=seed)
 
 
 def holm(p_values: Sequence[float] | Floats) -> Floats:
