@@ -7,7 +7,7 @@ regression, to the other, or to none.
 
 The loss is scikit-learn's at C = 1, sum_i log(1 + exp(-y_i f(x_i))) + |w|^2 / 2, with a free
 intercept, minimised by limited-memory BFGS (Nocedal 1980), one step of all regressions at a time:
-10 to 38 times as fast as a loop of scikit-learn's solver (docs/papers/liang2021.md), of which the
+10 to 38 times as fast as a loop of scikit-learn (``benchmarks/language_subspace.py``), of which the
 calibrated start brings 1.2 to 1.6 times.
 """
 
