@@ -44,6 +44,7 @@ from mbert_atlas.config.training import Adjustment
 from mbert_atlas.corpora import bitext
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
+from mbert_atlas.encoders.trimming import SomeWords
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.languages import Languages
@@ -304,6 +305,8 @@ class Project:
         model, settings = copy.deepcopy(self.model).train(), self.specification.optimisation
         if not self.specification.dropout_in_training:
             switch_off_dropout(model)
+        words = model.get_input_embeddings()
+        known = words.kept if isinstance(words, SomeWords) else torch.arange(words.num_embeddings)
         sides = (self.examples.source_ids.lengths, self.examples._target_ids.lengths)
         batches = []
         for rows in epoch_batches(
@@ -311,7 +314,7 @@ class Project:
         ):
             length = round(sum(lengths[rows].sum() for lengths in sides) / (2 * len(rows)))
             shape = (2 * len(rows), length)
-            batches.append(torch.randint(5, model.config.vocab_size, shape))
+            batches.append(known[torch.randint(len(known), shape)])
 
         def loss(model: Any, ids: torch.Tensor) -> torch.Tensor:
             return model(input_ids=ids).last_hidden_state.square().mean()
@@ -345,11 +348,20 @@ def sampled(folder: Path, specification: Adjustment, seed: int) -> np.ndarray:
 
 
 def perturb(encoder: torch.nn.Module) -> None:
-    """Change the weights a little, so that the regulariser is not zero."""
+    """Change the weights a little, so that the regulariser is not zero.
+
+    A subword's vector changes alike whether the encoder holds all of them or some.
+    """
     random = torch.Generator().manual_seed(0)
     with torch.no_grad():
+        words = encoder.get_input_embeddings()
         for parameter in encoder.parameters():
-            parameter.add_(0.01 * torch.randn(parameter.shape, generator=random))
+            if isinstance(words, SomeWords) and parameter is words.weight:
+                whole = torch.randn(len(words.places), words.embedding_dim, generator=random)
+                noise = whole[words.kept]
+            else:
+                noise = torch.randn(parameter.shape, generator=random)
+            parameter.add_(0.01 * noise)
 
 
 def describe(ours: Project, options: argparse.Namespace) -> None:

@@ -16,7 +16,6 @@ from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.lone_symbols import with_characters
-from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.plan.runs import RunTable
 from mbert_atlas.representations.extraction import extract_features
 from mbert_atlas.representations.reading import read_features
@@ -42,7 +41,7 @@ def tagged(folder: Path, tokenizer: Path, words: list[str], **options: Any) -> A
     tags = [TAGS[number] for number in (0, 1, 2, 1)]
     table = sentence_table([words], [tags[: len(words)]])
     encode("tagging", table, tokenizer, folder / "store", labels=TAGS, **options)
-    return open_store(folder / "store", "tagging")
+    return load_arrays(folder / "store")
 
 
 @pytest.mark.parametrize("how", ["first", "non_continuation"])
@@ -72,7 +71,7 @@ def test_words_of_trees(tmp_path, tokenizer):
     forms = [WORDS, ["▁", "天气", "the", "好"]]
     trees = sentence_table(forms, [["X"] * 4] * 2, *([column] * 2 for column in columns))
     encode("parsing", trees, tokenizer, tmp_path / "store", labels=RELATIONS, max_length=10)
-    store = open_store(tmp_path / "store", "parsing")
+    store = load_arrays(tmp_path / "store")
     assert [store.ragged("first_pieces")[row].tolist() for row in (0, 1)] == [
         [1, 2, 4, 6],
         [1, 2, 4, 5],

@@ -87,9 +87,9 @@ def _language_scores(cell: Cell) -> Iterator[dict[str, Any]]:
     for dataset in ("target", "wikipedia"):
         pooled = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
         for name, _, value, n, again in pooled[_SCORE].itertuples(index=False, name=None):
-            shown = "macro_f1" if name == MACRO_F1[unit, cell.protocol] else name
+            metric = "macro_f1" if name == MACRO_F1[unit, cell.protocol] else name
             if "macro" in name or name.endswith("accuracy"):
-                yield _row(cell, f"{shown}_language_{dataset}", value, n, **{RESAMPLED: again})
+                yield _row(cell, f"{metric}_language_{dataset}", value, n, **{RESAMPLED: again})
         n = int(pooled["n"].iloc[0])
         yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]), n)
 
