@@ -306,7 +306,7 @@ class Project:
         if not self.specification.dropout_in_training:
             switch_off_dropout(model)
         words = model.get_input_embeddings()
-        known = words.kept if isinstance(words, SomeWords) else torch.arange(words.num_embeddings)
+        ids = words.kept if isinstance(words, SomeWords) else torch.arange(words.num_embeddings)
         sides = (self.examples.source_ids.lengths, self.examples._target_ids.lengths)
         batches = []
         for rows in epoch_batches(
@@ -314,7 +314,7 @@ class Project:
         ):
             length = round(sum(lengths[rows].sum() for lengths in sides) / (2 * len(rows)))
             shape = (2 * len(rows), length)
-            batches.append(known[torch.randint(len(known), shape)])
+            batches.append(ids[torch.randint(len(ids), shape)])
 
         def loss(model: Any, ids: torch.Tensor) -> torch.Tensor:
             return model(input_ids=ids).last_hidden_state.square().mean()
