@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small encoder test test-all test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format lock clean
+.PHONY: help setup demo demo-all small small-highlights encoder test test-all test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -41,11 +41,16 @@ demo-all: $(INSTALLED) ## every table and figure on synthetic data; reuses the r
 	@echo "Start here:                 results/demo/index.html"
 	@echo "Figures, tables, captions:  results/demo/report.html"
 
-small: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
-small: $(INSTALLED) ## real data, truncated: an estimated 3.4 hours on two cores (MIRROR=DIR or network)
+small small-highlights: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
+small: $(INSTALLED) ## real data, truncated, a real encoder: NEEDS (MIRROR=DIR or network)
+	@echo "This takes NEEDS. Stop it with Ctrl-C; the same command resumes."
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
 	@echo "Start here: results/small/index.html"
+
+small-highlights: $(INSTALLED) ## two or three figures and tables of each paper on real data: NEEDS (MIRROR=DIR or network)
+	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- highlights
+	@echo "Start here: results/small/highlights/index.html"
 
 encoder: $(INSTALLED) ## retrain the encoders that ship with the repository for the demo
 	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders

@@ -10,7 +10,7 @@ the measured one stays unseen.
     python benchmarks/transfer.py                  # the demo, three pretraining seeds
     python benchmarks/transfer.py --compare ingredients  # the demo, one epoch, without each
     python benchmarks/transfer.py --compare epochs  # the demo, by the number of epochs
-    python benchmarks/transfer.py --preset small --mirror DIR
+    python benchmarks/transfer.py --preset small-scratch --mirror DIR
 
 Results are in results/transfer-PRESET and are reused.
 """
@@ -50,11 +50,16 @@ TASKS = {
 }
 SYNTHETIC = ["en", "de", "fr", "ru", "bg", "hi", "ar", "zh", "tr"]
 REAL = ["en", "de", "es", "fr", "ru", "bg", "hi", "tr", "vi"]
+# The config files of each preset; the last one has its encoder.
+CONFIGS = {
+    "demo": ["config/demo.yaml"],
+    "small-scratch": ["config/small.yaml", "config/small-scratch.yaml"],
+}
 # preset -> test set -> languages; those of `gold` have gold alignments
 LANGUAGES = {
     "demo": dict.fromkeys(("udpos-test", "xnli", "wikiann-test", "xquad"), SYNTHETIC)
     | {"gold": SYNTHETIC[1:]},
-    "small": dict.fromkeys(("udpos-test", "xnli", "wikiann-test"), REAL)
+    "small-scratch": dict.fromkeys(("udpos-test", "xnli", "wikiann-test"), REAL)
     | {"xquad": ["en", "es", "ru", "hi", "vi"], "gold": ["es", "ru", "bg"]},
     "smallest": {"xnli": ["en", "ru"], "gold": ["ru"]},
 }
@@ -94,16 +99,16 @@ WORLDS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--preset", choices=tuple(LANGUAGES), default="demo")
+    parser.add_argument("--preset", choices=tuple(CONFIGS), default="demo")
     parser.add_argument("--compare", choices=tuple(COMPARED), default="seeds")
     parser.add_argument("--only", nargs="+", help="some of the encoders")
-    parser.add_argument("--mirror", type=Path, help="folder with the upstream files, for small")
+    parser.add_argument("--mirror", type=Path, help="folder with the upstream files, for small-scratch")
     parser.add_argument("--cores", default="2")
     options = common.parse(parser, only=["smallest"])
-    preset = yaml.safe_load(Path(f"config/{options.preset}.yaml").read_text())
+    preset = yaml.safe_load(Path(CONFIGS[options.preset][-1]).read_text())
     scratch = preset["encoders"]["mbert"]["scratch"]
     changes = COMPARED[options.compare] | SMALLEST
-    default = ["seed1"] if options.preset == "small" else list(COMPARED[options.compare])
+    default = ["seed1"] if options.preset == "small-scratch" else list(COMPARED[options.compare])
     frame = pd.concat(
         measured(name, merge(scratch, changes[name]), options) for name in options.only or default
     )
@@ -151,7 +156,7 @@ def measured(name: str, scratch: dict[str, Any], options: argparse.Namespace) ->
     }
     command = [sys.executable, "-m", "snakemake", "--profile", "local", "--cores", options.cores]
     command += ["--quiet", "rules"]
-    command += ["--configfile", f"config/{options.preset}.yaml", str(overlay)]
+    command += ["--configfile", *CONFIGS[options.preset], str(overlay)]
     command += ["--config", f"mirror={options.mirror.absolute()}"] if options.mirror else []
     subprocess.run([*command, "--", *map(str, predictions.values())], check=True)
     folder = results / "encoders" / name

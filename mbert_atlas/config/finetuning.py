@@ -27,10 +27,10 @@ class Finetuning(ConfigModel):
     """Parts of the encoder that are re-initialised before training by the run's seed (Muller et al.
     2021): `embeddings`, and layers from 1, such as 1-2."""
 
-    labelled_subword: Literal["with_characters"] | None = None
-    """with_characters: the first subword of a word that has characters carries its label, not a
-    lone word-boundary symbol of SentencePiece; `corrected` has it where an encoder's tokenizer is
-    SentencePiece's. none: as the encoding says."""
+    labelled_subword: Literal["first"] | None = None
+    """first: under `published` the first subword of a word carries its label although it may be a
+    lone word-boundary symbol of SentencePiece, as in authors' code for such encoders. none: under
+    both protocols the first one that has characters."""
 
     @field_validator("trained_layers", "reinitialised_layers", mode="before")
     @classmethod
@@ -55,8 +55,13 @@ class Finetuning(ConfigModel):
         return {key: item for key, item in options.items() if item is not None}
 
     def specification(self, task: str) -> dict[str, Any]:
-        """Return what decides the result of a run on a task, as plain JSON values."""
+        """Return what decides the result of a run on a task, as plain JSON values.
+
+        Which subwords carry labels depends also on the encoder, see
+        :class:`mbert_atlas.plan.runs.RunTable`.
+        """
         values = self.relevant()
+        values.pop("labelled_subword", None)
         fields = TASKS[task].head.model_fields
         values["head"] = {key: item for key, item in values["head"].items() if key in fields}
         return values

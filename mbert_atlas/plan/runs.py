@@ -84,10 +84,11 @@ class RunTable:
         common = {key: item for key, item in base.specification.items() if key != "search"}
         for number, values in enumerate(_combinations(name, search), 1):
             changed = Finetuning.model_validate(with_values(published.model_dump(), values))
-            changes = {
-                "evaluate": self._evaluated(search.evaluate, language),
-                "hyperparameters": changed.specification(common["encoding"]["task"]),
-            }
+            hyperparameters = changed.specification(common["encoding"]["task"])
+            if labelled := base.specification["hyperparameters"].get("labelled_subword"):
+                hyperparameters["labelled_subword"] = labelled
+            evaluated = self._evaluated(search.evaluate, language)
+            changes = {"evaluate": evaluated, "hyperparameters": hyperparameters}
             run = replace(
                 base,
                 id=f"{name}-draw{number:02d}",
@@ -147,7 +148,7 @@ class RunTable:
         ]
         start = starts[PROTOCOLS.index(protocol)]
         name, base = _name(family, language), start.base if start else spec.encoder
-        moves = self._moves_labels(spec, base)
+        labelled = self._labelled_subwords(spec, base)
         specification: dict[str, Any] = {"kind": spec.kind, "encoder": spec.encoder}
         if start:
             specification["start"] = start.id
@@ -157,12 +158,15 @@ class RunTable:
             specification["hyperparameters"] = (corrected or spec.published).relevant()
         else:
             specification |= self._finetuning(spec, language, protocol, start)
-            if moves and protocol == "corrected":
+            if labelled.get(protocol) == "with_characters":
                 specification["hyperparameters"]["labelled_subword"] = "with_characters"
             if spec.search and spec.search.use == "chosen":
                 chosen_by = protocol if spec.corrected else "published"
                 specification["search"] = f"{name}.{chosen_by}"
-        differs = moves or spec.corrected not in (None, spec.published) or starts[0] != starts[1]
+        is_corrected = (
+            spec.corrected not in (None, spec.published) or len(set(labelled.values())) > 1
+        )
+        differs = is_corrected or starts[0] != starts[1]
         return Run(
             id=f"{name}.{protocol}" if differs else name,
             family=family,
@@ -199,13 +203,18 @@ class RunTable:
                 ].relevant()
         return specification
 
-    def _moves_labels(self, spec: AdjustmentRuns | FinetuningRuns, encoder: str) -> bool:
-        """Return whether protocols label other subwords: words of a SentencePiece tokenizer."""
-        return (
-            isinstance(spec, FinetuningRuns)
-            and self._config.encodings[spec.encoding].scored in ("token", "tree")
-            and has_sentencepiece(self._config.encoders, encoder)
-        )
+    def _labelled_subwords(
+        self, spec: AdjustmentRuns | FinetuningRuns, encoder: str
+    ) -> dict[Protocol, str]:
+        """Return by protocol which subwords of words are labelled, if SentencePiece made them."""
+        if (
+            isinstance(spec, AdjustmentRuns)
+            or self._config.encodings[spec.encoding].scored not in ("token", "tree")
+            or not has_sentencepiece(self._config.encoders, encoder)
+        ):
+            return {}
+        published = spec.published.labelled_subword or "with_characters"
+        return {"published": published, "corrected": "with_characters"}
 
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None

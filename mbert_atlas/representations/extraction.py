@@ -16,7 +16,7 @@ from mbert_atlas.arrays import Ragged, TokenStore, create_array, load_arrays
 from mbert_atlas.encoders.hidden_states import IntArray, number_of_layers, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.precision import default_device
-from mbert_atlas.encoding.lone_symbols import begins_of_words
+from mbert_atlas.encoding.lone_symbols import begins_of_words, with_characters
 from mbert_atlas.encoding.tags import NO_LABEL, NO_WORD
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_directory, write_json
@@ -47,7 +47,8 @@ def extract_features(
     opens the output. ``pooling`` is the first (``characters``: the first that has any, see
     :mod:`mbert_atlas.encoding.lone_symbols`), last or mean of the subwords of a word, or of those
     of a text between [CLS] and [SEP]; of a text also the state of [CLS] or the pooler's output.
-    Units are whole texts; words; or tokens, the labelled ones; none: the unit that has labels.
+    Units are whole texts; words; or tokens, the labelled ones, which have characters; none: the
+    unit that has labels.
     Layer 0 is the embeddings. Only examples of the ``splits``, where the store has some, and
     ``languages`` are kept; none for all.
 
@@ -56,6 +57,8 @@ def extract_features(
     """
     model, stored = open_both(encoder, store)
     unit = unit or ("token" if isinstance(stored.arrays.get("labels"), Ragged) else "text")
+    if unit == "token":
+        stored = with_characters(stored)
     numbers = _layer_numbers(encoder, model, layers, unit == "text" and pooling == "pooler")
     spans, arrays = _select(store, stored, unit, pooling, splits, languages)
     shape = (len(numbers), len(spans[0]), int(model.config.hidden_size))

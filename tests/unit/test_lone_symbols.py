@@ -93,8 +93,13 @@ def test_fine_tuning_and_vectors_of_words(tmp_path, tokenizer):
             assert list(both) == expected
     ids = load_arrays(tmp_path / "store").ragged("input_ids")
     (states,) = iterate_hidden_states(load_encoder(encoder), ids, layers=[2], rows=np.array([0]))
-    for pooling, places in (("first", [1, 2, 4, 6]), ("characters", [1, 3, 4, 7])):
-        options = {"pooling": pooling, "unit": "word", "layers": [2]}
+    characters = [1, 3, 4, 7]
+    for pooling, unit, places in (
+        ("first", "word", [1, 2, 4, 6]),
+        ("characters", "word", characters),
+        ("pooler", "token", characters),
+    ):
+        options = {"pooling": pooling, "unit": unit, "layers": [2]}
         paths = {"encoder": encoder, "store": tmp_path / "store", "output": tmp_path / pooling}
         extract_features(**paths, **options)
         features = read_features(tmp_path / pooling, 2)
@@ -111,15 +116,23 @@ def test_wordpiece_stores_stay_as_they_are(tmp_path):
     assert "lone_symbols" not in store.meta["options"]
 
 
-def test_only_corrected_runs_of_words_under_sentencepiece_move_labels():
+def test_sentencepiece_moves_labels_but_where_authors_had_the_symbol():
     before, after = config(), config(encoders={"mbert": {"sentencepiece": True}})
-    key = "labelled_subword"
-    for read, expected in ((before, {None}), (after, {None, "with_characters"})):
-        table = RunTable(read)
-        moved = [run for run in table if key in run.specification.get("hyperparameters", {})]
-        choices = {run.specification["hyperparameters"].get(key) for run in table}
-        assert choices == expected
-        assert all(run.id.endswith(".corrected") for run in moved)
-        assert {run.task for run in moved} == ({"tagging", "ner", "parsing"} if moved else set())
-    whole = {run.id for run in RunTable(before)}
-    assert {run.id for run in RunTable(after) if run.kind == "adjustment"} <= whole
+
+    def moved(read):
+        key = "labelled_subword"
+        return {
+            run.id: run for run in RunTable(read) if run.specification["hyperparameters"].get(key)
+        }
+
+    assert not moved(before)
+    runs = moved(after)
+    assert {run.task for run in runs.values()} == {"tagging", "ner", "parsing"}
+    tuned = [run for run in RunTable(after) if run.kind == "finetuning"]
+    of_words = {run.id for run in tuned if run.task in ("tagging", "ner", "parsing")}
+    as_authors = of_words - set(runs)
+    assert as_authors
+    assert all(run.endswith(".published") for run in as_authors)
+    assert all(after.runs[run.split(".")[0]].paper == "liang2021" for run in as_authors)
+    corrected = {run.replace(".published", ".corrected") for run in as_authors}
+    assert corrected <= set(runs)
