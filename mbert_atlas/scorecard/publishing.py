@@ -9,15 +9,17 @@ import shutil
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_text
 from mbert_atlas.plan.records import PaperPlan
 from mbert_atlas.scorecard.results import FACTS, Results, read_results
-from mbert_atlas.scorecard.verdicts import VERDICTS
-from mbert_atlas.scorecard.views import count_verdicts
+from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
+from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
 
 MOST_BYTES = 5_000_000
 _TABLES = ("claims.csv", "scorecard.csv", "cost.csv")
@@ -143,7 +145,25 @@ def _readme(results: Results, facts: Mapping[str, str]) -> str:
         for protocol, counts in count_verdicts(rows).items():
             numbers = "".join(f" {counts[verdict]} |" for verdict in VERDICTS)
             lines.append(f"| {paper} | {protocol} |{numbers}")
+    lines += ["", "Effects of the claims that were run, with 95% intervals:"]
+    for paper, rows in results.claims.groupby("paper", sort=False):
+        lines += ["", f"## {paper}", "", "| claim | " + " | ".join(PROTOCOLS) + " |"]
+        lines.append("| --- |" + " --- |" * len(PROTOCOLS))
+        for _, both in rows[rows["verdict"] != NOT_RUN].groupby("id", sort=False):
+            by_protocol = {row["protocol"]: row for row in both.to_dict("records")}
+            cells = [_verdict(by_protocol.get(protocol)) for protocol in PROTOCOLS]
+            lines.append(f"| {both['claim'].iloc[0]} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _verdict(row: Mapping[str, Any] | None) -> str:
+    """Return the verdict of a claim with its effect; empty: it was not run."""
+    if row is None:
+        return ""
+    verdict = (
+        f"**{row['verdict']}**" if row["verdict"] in (HOLDS, DOES_NOT_HOLD) else row["verdict"]
+    )
+    return f"{verdict}: {effect_and_interval(row)[0]}"
 
 
 def _machine() -> str:

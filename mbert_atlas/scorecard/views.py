@@ -90,6 +90,20 @@ def signed(number: float, digits: int, effect_of: str) -> str:
     return f"{number:{sign}z.{digits}f}".replace("-", "−")
 
 
+def effect_and_interval(record: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the effect of a judged claim with its 95% interval, and their number of digits.
+
+    Two digits of half the interval are shown.
+    """
+    low, high = record["low"], record["high"]
+    size = (high - low) / 2
+    digits = min(max(1 - math.floor(math.log10(size)), 0), 4) if 0 < size < math.inf else 2
+    effect, *ends = (
+        signed(number, digits, record["effect_of"]) for number in (record["effect"], low, high)
+    )
+    return f"{effect} [{', '.join(ends)}]" if math.isfinite(size) else effect, digits
+
+
 def _outcome(
     record: Mapping[str, Any],
     names: Mapping[str, str],
@@ -98,15 +112,8 @@ def _outcome(
 ) -> Outcome:
     if record["verdict"] == NOT_RUN:
         return Outcome(record["protocol"], NOT_RUN)
-    low, high, cells = record["low"], record["high"], int(record["cells"])
-    # two digits of half the interval
-    size = (high - low) / 2
-    digits = min(max(1 - math.floor(math.log10(size)), 0), 4) if 0 < size < math.inf else 2
-    effect, *ends = (
-        signed(number, digits, record["effect_of"]) for number in (record["effect"], low, high)
-    )
-    text = f"{effect} [{', '.join(ends)}]" if math.isfinite(size) else effect
-    basis = record["basis"]
+    text, digits = effect_and_interval(record)
+    cells, basis = int(record["cells"]), record["basis"]
     if record["cell"]:
         cell = " ".join(_name(part, names) for part in record["cell"].split())
         basis += f"; limiting case: {cell} (1 of {cells})"

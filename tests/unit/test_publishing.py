@@ -66,6 +66,9 @@ def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
     assert "<dt>hardware</dt><dd>two &lt;cores&gt;</dd>" in index
     assert "| seeds | 1, 2 |" in readme
     assert f"| {PAPER} | corrected | 1 | 1 | 0 | 0 | 0 | 2 |" in readme
+    claims = readme.split(f"## {PAPER}")[1]
+    assert re.search(r"\| \*\*(holds|does not hold)\*\*: [+−][\d.]+ \[[^]|]+\] \|", claims)
+    assert "nan" not in claims
     publish(run, copy, papers=PAPERS)  # again, over the first
     assert re.search(r"\d+ cores, \d+ GB", json.loads((copy / "run.json").read_text())["hardware"])
 
