@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--preset", choices=tuple(CONFIGS), default="demo")
     parser.add_argument("--compare", choices=tuple(COMPARED), default="seeds")
     parser.add_argument("--only", nargs="+", help="some of the encoders")
-    parser.add_argument("--mirror", type=Path, help="folder with the upstream files, for small-scratch")
+    parser.add_argument("--mirror", type=Path, help="folder with upstream files, for small-scratch")
     parser.add_argument("--cores", default="2")
     options = common.parse(parser, only=["smallest"])
     preset = yaml.safe_load(Path(CONFIGS[options.preset][-1]).read_text())

@@ -62,7 +62,8 @@ class Config(ConfigModel):
     papers: list[str] | None = Field(None, min_length=0)
     """Papers whose configs are read and whose artifacts `all` makes; none: all."""
     preset: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+$")
-    """Also read config/papers/<paper>.<preset>.yaml of each paper that has one."""
+    """Also read config/papers/<paper>.<preset>.yaml of each paper that has one; of small-scratch, a
+    variant of small, those of small first."""
     languages_instead: dict[str, str] = Field({})
     """Languages that replace others wherever the config names one, such as {ru: de}; not in
     `files_by_language`, whose files have one language."""

@@ -44,9 +44,13 @@ def config_model(papers: Collection[str]) -> type[Config]:
 
 
 def config_files(config: Mapping[str, Any], root: Path = Path(".")) -> list[Path]:
-    """Return the files of the papers that a config selects, each followed by its preset's."""
-    preset = config.get("preset")
-    stems = [stem for paper in _selected(config) for stem in (paper, f"{paper}.{preset}")]
+    """Return the files of the papers that a config selects, each followed by its preset's.
+
+    A preset ``small-scratch`` is a variant of ``small``, whose files come before its own.
+    """
+    parts = str(config.get("preset")).split("-")
+    presets = [".".join(["", "-".join(parts[:end])]) for end in range(1, len(parts) + 1)]
+    stems = [paper + ending for paper in _selected(config) for ending in ("", *presets)]
     paths = [root / f"config/papers/{stem}.yaml" for stem in stems]
     return [path for path in paths if path.is_file()]
 

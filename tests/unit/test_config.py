@@ -48,17 +48,25 @@ def test_every_field_of_every_model_is_described():
 
 
 @pytest.mark.parametrize("paper", [None, *PAPERS])
-@pytest.mark.parametrize("preset", ["paper", "demo", "small"])
+@pytest.mark.parametrize("preset", ["paper", "demo", "small", "small-scratch"])
 def test_presets_are_valid_with_all_papers_and_with_each_alone(preset, paper, tmp_path):
     alone = tmp_path / "alone.yaml"
     alone.write_text(f"papers: {json.dumps(paper and [paper])}\n")
-    files = [] if preset == "paper" else [ROOT / f"config/{preset}.yaml"]
-    config = papers.load([*files, alone], ROOT)
+    names = {"paper": [], "small-scratch": ["small", "small-scratch"]}.get(preset, [preset])
+    config = papers.load([*(ROOT / f"config/{name}.yaml" for name in names), alone], ROOT)
     assert config.run == preset
     assert config.comparable == (preset == "paper")
     assert config.papers == ([paper] if paper else PAPERS)
     sections = {name for name in PAPERS if hasattr(config, name)}
     assert sections == set(config.papers)
+
+
+def test_a_variant_of_a_preset_comes_after_its_files_of_a_paper():
+    paper = PAPERS[0]
+    files = papers.config_files({"papers": [paper], "preset": "small-scratch"}, ROOT)
+    assert [path.name for path in files] == [
+        f"{paper}{ending}.yaml" for ending in ("", ".small", ".small-scratch")
+    ]
 
 
 def test_sections_of_papers_that_are_not_read_are_left_out(tmp_path):

@@ -31,7 +31,8 @@ def artifacts(plan):
 @pytest.mark.parametrize("preset", ["paper", "demo", "small"])
 def test_artifacts_of_the_presets(tmp_path, preset):
     by_name = artifacts(planned(tmp_path, "", *([preset] if preset != "paper" else [])))
-    assert list(by_name) == EVERY
+    without = {"table5"} if preset == "small" else set()  # it has no search
+    assert list(by_name) == [name for name in EVERY if name not in without]
     assert [name for name, item in by_name.items() if item.highlight] == [
         *("table1", "figure3", "figure4")
     ]
