@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from configs import PAPERS, ROOT
 
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.claims import Claim, Claims
@@ -208,3 +209,12 @@ def test_prose_without_the_heading_gives_nothing() -> None:
         "Seeds are <em>ours</em>."
     )
     assert table_rows(PROSE, "The two protocols")[1][1] == "<strong>mean</strong>"
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_paper_has_both_protocols_and_its_deviations(paper: str) -> None:
+    prose = (ROOT / f"docs/papers/{paper}.md").read_text(encoding="utf-8")
+    head, *rows = table_rows(prose, "The two protocols")
+    assert head == ["", "published", "corrected"]
+    assert rows
+    assert bullets(prose, "Deviations and choices")
