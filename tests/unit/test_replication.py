@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from configs import PAPERS, ROOT
+from configs import ROOT
 
+from mbert_atlas import papers
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
@@ -211,7 +212,7 @@ def test_prose_without_the_heading_gives_nothing() -> None:
     assert table_rows(PROSE, "The two protocols")[1][1] == "<strong>mean</strong>"
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", papers.names())
 def test_a_paper_has_both_protocols_and_its_deviations(paper: str) -> None:
     prose = (ROOT / f"docs/papers/{paper}.md").read_text(encoding="utf-8")
     head, *rows = table_rows(prose, "The two protocols")
