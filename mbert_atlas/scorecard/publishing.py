@@ -156,7 +156,7 @@ def _readme(results: Results, facts: Mapping[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verdict(row: Mapping[str, Any] | None) -> str:
+def _verdict(row: Mapping[Any, Any] | None) -> str:
     """Return the verdict of a claim with its effect; empty: it was not run."""
     if row is None:
         return ""

@@ -90,7 +90,7 @@ def signed(number: float, digits: int, effect_of: str) -> str:
     return f"{number:{sign}z.{digits}f}".replace("-", "−")
 
 
-def effect_and_interval(record: Mapping[str, Any]) -> tuple[str, int]:
+def effect_and_interval(record: Mapping[Any, Any]) -> tuple[str, int]:
     """Return the effect of a judged claim with its 95% interval, and their number of digits.
 
     Two digits of half the interval are shown.
