@@ -123,7 +123,7 @@ def _texts(record: Mapping[Any, Any], names: Mapping[str, str]) -> list[dict[str
                 "std": rules.printed(std, metric, condition, spread=True),
                 "seeds": str(seeds or ""),
                 "items": "" if pd.isna(items) else f"{items:,}",
-                "difference": "" if math.isnan(difference) else f"{difference:+.4g}",
+                "difference": rules.printed_difference(difference, metric, condition, verdict),
                 "verdict": verdict,
             }
             rows.append(facets | numbers)

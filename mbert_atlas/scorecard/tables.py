@@ -187,12 +187,11 @@ def _entry(record: Mapping[Any, Any], contrasts: Sequence[rules.Contrast]) -> En
         details += [f"{seeds} seed{'s' if seeds > 1 else ''}"] if seeds else []
         details += [] if pd.isna(items) else [f"{items:,} items"]
         spread = rules.printed(std, metric, condition, spread=True)
-        size = rules.printed(abs(difference), metric, condition, spread=True)
         ours[protocol] = Ours(
             number=rules.printed(mean, metric, condition),
             star=mark if significant is True else "",
             spread=f"± {spread}" if spread else "",
-            difference=f"{'-' if difference < 0 else '+'}{size}" if size else "",
+            difference=rules.printed_difference(difference, metric, condition, verdict),
             verdict=verdict,
             details=", ".join(details),
         )

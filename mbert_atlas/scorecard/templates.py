@@ -95,7 +95,7 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
     templates.globals |= {
         "protocols": PROTOCOLS,
         "judged": rules.JUDGED,
-        "verdicts": rules.VERDICTS,
+        "verdicts": rules.VERDICTS if setting.comparable else rules.UNJUDGED,
         "claim_verdicts": verdicts.VERDICTS,
         "run_name": setting.run_name,
         "comparable": setting.comparable,
