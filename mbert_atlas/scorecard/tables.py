@@ -137,14 +137,15 @@ def _follow(texts: pd.DataFrame, across: str) -> list[str]:
 def _facet_texts(cells: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     texts = cells[list(_FACETS)].copy()
     for facet in ("source", "target"):
-        texts[facet] = texts[facet].map(lambda codes: language(codes, labels.names))
+        texts[facet] = texts[facet].map(lambda codes: language(codes, labels.places))
     # f1_minus_original of adjusted: f1 of adjusted − original
     parts = texts["metric"].str.partition("_minus_")
     texts["metric"] = parts[0]
     condition = texts["condition"].map(lambda name: label(name, labels.conditions))
     baseline = parts[2].map(lambda name: name and f" − {label(name, labels.conditions)}")
     texts["condition"] = condition + baseline
-    for facet in ("task", "model", "metric"):
+    texts["model"] = texts["model"].map(lambda name: label(name, labels.models))
+    for facet in ("task", "metric"):
         texts[facet] = texts[facet].map(label)
     return texts
 
@@ -204,9 +205,9 @@ def write_tables(
     *,
     title: str,
     labels: Labels,
+    setting: Setting,
     csv_path: Path,
     html_path: Path,
-    comparable: bool,
     facts: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Write one artifact as a CSV file and as a page.
@@ -224,7 +225,7 @@ def write_tables(
     _write_csv(lay_out(cells, labels), csv_path)
     tables, not_run = lay_out_parts(cells, labels)
     content = {"title": title, "tables": tables, "not_run": not_run, "facts": facts}
-    render("table.html.j2", html_path, Setting("", comparable), **content)
+    render("table.html.j2", html_path, setting, **content)
 
 
 def _write_csv(tables: Sequence[Table], path: Path) -> None:

@@ -135,7 +135,7 @@ def write_out(frame: pd.DataFrame, paper: str, artifact: str, folder: Path, **mo
         labels=Labels(NAMES, CONTRASTS[paper]),
         csv_path=folder / "t.csv",
         html_path=folder / "t.html",
-        comparable=True,
+        setting=Setting("run", comparable=True, names=NAMES),
         **more,
     )
 
@@ -304,6 +304,7 @@ def test_page_needs_no_network_and_warns_if_not_comparable(tmp_path: Path) -> No
     summary = page.text.partition("Summary")[2].partition("How verdicts")[0]
     assert "·" not in summary
     assert "reproduced" not in summary
+    assert "measured with the data and the encoder of this run" in page.text
     again = render(frame, tmp_path, comparable=False)
     assert again.text == page.text
 

@@ -88,6 +88,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         features={FEATURES: planner.features()},
         curves=_CURVES,
         needs=needs_of(plan.config),
+        models={planner.section.model: planner.section.model},
     )
 
 

@@ -88,6 +88,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         artifacts=[item for item in artifacts if item.tables or item.figures],
         features={f"{PAPER}/{task}": planner.features(task) for task in planner.tasks},
         needs=needs_of(plan.config),
+        models={planner.section.model: planner.section.model},
     )
 
 
@@ -225,7 +226,10 @@ class _Planner:
         ]
         searched = search_space(self.plan.config) if cells else {}
         facts = [
-            {"searched": name.replace("_", " "), "values": ", ".join(f"{item:g}" for item in some)}
+            {
+                "searched": "weight of " * (name in UNLEARNING) + label(name),
+                "values": ", ".join(f"{item:g}" for item in some),
+            }
             for name, some in searched.items()
         ]
         choices = [self._measurement("table5", "list_choices", lambda: cells)]
