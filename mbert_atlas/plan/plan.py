@@ -147,14 +147,18 @@ class Plan(Files):
 
     def model_names(self) -> dict[str, dict[str, dict[str, str]]]:
         """Return the labels of models in tables, see :func:`.full_name`, by paper and model."""
-        return {
-            paper: {
+        names: dict[str, dict[str, dict[str, str]]] = {}
+        for paper, plan in self.papers.items():
+            shared = [item.columns for one in plan.artifacts for item in one.measurements]
+            models = {
+                columns["model"]: columns["model"] for columns in shared if "model" in columns
+            }
+            names[paper] = {
                 model: full_name(self, model, encoder)
-                for model, encoder in plan.models.items()
+                for model, encoder in {**models, **plan.models}.items()
                 if encoder in self.config.encoders
             }
-            for paper, plan in self.papers.items()
-        }
+        return names
 
     def contrasts(self, *papers: str) -> dict[str, list[list[str]]]:
         """Return the contrasts that papers declare, as plain values."""

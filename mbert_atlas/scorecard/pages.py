@@ -46,8 +46,8 @@ def write_page(
     encoder and data. Raises AtlasError if the disk is full.
     """
     run = scorecard[was_run(scorecard) & scorecard["reported"].notna()]
-    artifacts = (run["paper"] + "/" + run["artifact"]).unique()
-    named = {key: setting.labels(key) for key in artifacts}
+    keys = (run["paper"] + "/" + run["artifact"]).unique()
+    named = {key: setting.labels(key) for key in keys}
     cells = [cell for record in run.to_dict("records") for cell in _texts(record, named)]
     papers = []
     for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):

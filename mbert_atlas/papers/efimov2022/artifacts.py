@@ -57,7 +57,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         contrasts=CONTRASTS,
         curves=[_CURVES],
         needs=needs_of(plan.config),
-        models={paper.model: paper.model, "embert_hi": "embert-hi"},
+        models={"embert_hi": "embert-hi"},
         artifacts=[
             *(_distance_figure(plan, paper, name, item) for name, item in paper.figures.items()),
             _language_table(plan, paper),

@@ -67,7 +67,7 @@ def plan_paper(plan: Files) -> PaperPlan:
         artifacts=[*_figures(plan), *_tables(plan)],
         curves=_CURVES,
         needs=needs_of(plan.config),
-        models=dict(paper.encoders),
+        models={str(model): name for model, name in paper.encoders.items()},
         features={
             f"liang2021/{model}-{task}{words}-{part}": Features(
                 stores={"words": Store(_examples(plan, encoder, task, dataset), unit="word")},
@@ -284,7 +284,7 @@ def _tables(plan: Files) -> list[Artifact]:
 
 def _sources(plan: Files, task: TaskName) -> dict[str, str]:
     """Return the training languages in words, by what reported numbers name them: the config's."""
-    names = {}
+    names: dict[str, str] = {}
     for source, family in section(plan).transfer.runs.get(task, {}).items():
         if family:
             train = plan.runs.get(family, None, "published").specification["train"]

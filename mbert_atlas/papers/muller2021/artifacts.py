@@ -88,7 +88,6 @@ def plan_paper(plan: Plan) -> PaperPlan:
         features={FEATURES: planner.features()},
         curves=_CURVES,
         needs=needs_of(plan.config),
-        models={planner.section.model: planner.section.model},
     )
 
 

@@ -88,7 +88,6 @@ def plan_paper(plan: Plan) -> PaperPlan:
         artifacts=[item for item in artifacts if item.tables or item.figures],
         features={f"{PAPER}/{task}": planner.features(task) for task in planner.tasks},
         needs=needs_of(plan.config),
-        models={planner.section.model: planner.section.model},
     )
 
 
