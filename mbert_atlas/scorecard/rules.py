@@ -19,6 +19,7 @@ UNJUDGED = (NOT_COMPARABLE, NO_REPORTED_VALUE, NOT_RUN)
 VERDICTS = (*JUDGED, *UNJUDGED)
 
 MOST_NOISE = 3  # tolerances that two standard errors can excuse
+_LEAST_P_VALUE = 0.0001  # that is printed
 _ROUNDING = 1e-9
 _SHARE = re.compile(
     r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las|uas|mrr|score|separation_auc|"
@@ -41,7 +42,7 @@ _DIFFERENCE = Metric(0.5, 0.05)  # a gain or loss: difference of two scores
 _COUNT = Metric(0.0, 0.01, ",.0f")
 _ROUNDED_COUNT = Metric(0.0, 0.05, ",.0f")  # the papers give these in round numbers
 _CHOICE = Metric(0.0, 0.0, "g")  # a hyperparameter: the same or not
-_CURVE_OPTIMUM = Metric(0.5, 0.0, "g")
+_CURVE_OPTIMUM = Metric(0.5)
 
 METRICS = {
     name: metric
@@ -124,6 +125,8 @@ def printed(value: float, metric: str, condition: str = "", *, spread: bool = Fa
         return ""
     if is_difference(metric, condition) or "_minus_" in metric:
         return f"{value:{'' if spread else '+'}z.2f}"
+    if "p_value" in metric and value < _LEAST_P_VALUE and not spread:
+        return f"<{_LEAST_P_VALUE}"
     rule = metric_of(metric, condition)
     style = rule.format if rule else _format(metric)
     return format(value, ".2g" if spread and style == "g" else style)
@@ -147,9 +150,9 @@ def printed_difference(difference: float, metric: str, condition: str, verdict: 
     It is empty, too, where a difference says nothing: of hyperparameters, and of counts where data
     are not the papers'.
     """
-    style = METRICS[metric].format if metric in METRICS else ""
-    is_other_data = verdict == NOT_COMPARABLE and style.endswith(".0f")
-    if math.isnan(difference) or style == "g" or is_other_data:
+    rule = METRICS.get(metric, _DIFFERENCE)
+    is_other_data = verdict == NOT_COMPARABLE and rule.format.endswith(".0f")
+    if math.isnan(difference) or rule in (_CHOICE, _CURVE_OPTIMUM) or is_other_data:
         return ""
     size = printed(abs(difference), metric, condition, spread=True)
     return f"{'-' if difference < 0 else '+'}{size}"

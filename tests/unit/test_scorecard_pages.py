@@ -99,7 +99,8 @@ def test_hyperparameters_and_sizes_of_other_data_have_no_difference(tmp_path: Pa
         frame = score(tmp_path, *seeds(cell, 60.0), comparable=comparable)
         (table,) = laid_out(frame[frame["reported"] == 150000], "adjusting2020", "table1")
         assert [entry.ours["published"].difference for entry in table.entries] == [difference]
-    assert rules.printed_difference(0.000499, "learning_rate", "", rules.NOT_REPRODUCED) == ""
+    for metric in ("learning_rate", "shift_weight_alpha", "best_layer"):
+        assert rules.printed_difference(0.000499, metric, "", rules.NOT_REPRODUCED) == ""
     assert rules.printed_difference(-1.5, "f1", "", rules.NOT_COMPARABLE) == "-1.50"
 
 
@@ -107,7 +108,8 @@ def test_hyperparameters_and_sizes_of_other_data_have_no_difference(tmp_path: Pa
     ("metric", "values", "texts"),
     [
         ("entity_f1", (5.0, 71.23456), ["5.00", "71.23"]),
-        ("f1_p_value_vs_original", (0.01234, 0.5), ["0.0123", "0.5000"]),
+        ("f1_p_value_vs_original", (0.01234, 0.5, 1e-9), ["0.0123", "0.5000", "<0.0001"]),
+        ("shift_weight_alpha", (0.1666667, 1), ["0.17", "1.00"]),
         ("translated_rate", (0.5, 0.12345), ["0.500", "0.123"]),
         ("n_draws", (6, 1234), ["6", "1,234"]),
         ("dimensionality", (4, 10.5), ["4.0", "10.5"]),
