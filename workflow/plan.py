@@ -174,10 +174,11 @@ class WorkflowPlan(Plan):
             "world": self.config.world,
             "names": self.language_names(),
             "facts": self.config.facts(),
+            "models": self.model_names(),
             "conditions": {
-                key: dict(artifact.conditions)
-                for key in self.tables
-                for _, artifact in [self.artifact_of[key]]
+                f"{paper}/{artifact.name}": dict(artifact.conditions)
+                for paper, plan in self.papers.items()
+                for artifact in plan.artifacts
                 if artifact.conditions
             },
         }

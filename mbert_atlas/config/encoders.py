@@ -157,12 +157,17 @@ class Encoder(ConfigModel):
 
 def size_of(path: Path) -> str:
     """Return layers, hidden size and vocabulary of an encoder in words; empty without the file."""
+    shape = shape_of(path)
+    return f"{shape}, {read_json(path).get('vocab_size', 0):,} subwords" if shape else ""
+
+
+def shape_of(path: Path) -> str:
+    """Return layers and hidden size of an encoder in words; empty without the file."""
     if not path.is_file():
         return ""
     config = read_json(path)
     layers = config.get("num_hidden_layers", config.get("n_layers"))  # the latter: DistilBERT
-    width = config.get("hidden_size", config.get("dim"))
-    return f"{layers} layers of {width}, {config.get('vocab_size', 0):,} subwords"
+    return f"{layers} layers of {config.get('hidden_size', config.get('dim'))}"
 
 
 def has_sentencepiece(encoders: Mapping[str, Encoder], name: str) -> bool:

@@ -21,6 +21,8 @@ from mbert_atlas.labels import label, places
 
 _DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MANY_DASHES = ("-", "--", "-.", ":", *_DASHES[4:], (0, (6, 3)), (0, (3, 1)))
+_LONG = 24
+"""Characters of a label of which three do not fit the width."""
 _KEYS = ["panel", "line", "along"]
 
 
@@ -62,7 +64,8 @@ def curve_plot(
     # many panels with common axes are small, one alone has large markers
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.2
     size = 4.5 if columns == 1 and share is True else 2.5
-    legend: dict[str, Any] = {"ncols": 4 if share is True else 3, "frameon": False}
+    fitting = 2 if max(len(label(line, names)) for line in every) > _LONG else 3
+    legend: dict[str, Any] = {"ncols": 4 if share is True else fitting, "frameon": False}
     with figure_style():
         labels = (along_label, value_label)
         figure, grid = panel_grid(panels, columns, (1.0, row), share, labels, title)

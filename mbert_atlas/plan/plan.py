@@ -13,6 +13,7 @@ from mbert_atlas.config.datasets import Source
 from mbert_atlas.config.model import Config
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.files import Files, sources_of
+from mbert_atlas.plan.models import full_name
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
     CAPTIONS,
@@ -143,6 +144,21 @@ class Plan(Files):
         }
 
     # What papers say
+
+    def model_names(self) -> dict[str, dict[str, dict[str, str]]]:
+        """Return the labels of models in tables, see :func:`.full_name`, by paper and model."""
+        names: dict[str, dict[str, dict[str, str]]] = {}
+        for paper, plan in self.papers.items():
+            shared = [item.columns for one in plan.artifacts for item in one.measurements]
+            models = {
+                columns["model"]: columns["model"] for columns in shared if "model" in columns
+            }
+            names[paper] = {
+                model: full_name(self, model, encoder)
+                for model, encoder in {**models, **plan.models}.items()
+                if encoder in self.config.encoders
+            }
+        return names
 
     def contrasts(self, *papers: str) -> dict[str, list[list[str]]]:
         """Return the contrasts that papers declare, as plain values."""

@@ -186,6 +186,8 @@ class PaperPlan:
     artifacts: Sequence[Artifact]
     # What the comparison of runs draws: the first of which all runs have the measurements.
     curves: Sequence[Curves] = ()
+    # Encoders of the config by the models of the paper that they stand for, where names differ.
+    models: Mapping[str, str] = field(default_factory=dict)
     # Compared conditions: artifact, condition, baseline, and the baseline's artifact if another.
     contrasts: Sequence[tuple[str, ...]] = ()
     features: Mapping[str, Features] = field(default_factory=dict)  # by `<paper>/...`

@@ -46,7 +46,9 @@ def write_page(
     encoder and data. Raises AtlasError if the disk is full.
     """
     run = scorecard[was_run(scorecard) & scorecard["reported"].notna()]
-    cells = [cell for record in run.to_dict("records") for cell in _texts(record, setting.names)]
+    keys = (run["paper"] + "/" + run["artifact"]).unique()
+    named = {key: setting.labels(key) for key in keys}
+    cells = [cell for record in run.to_dict("records") for cell in _texts(record, named)]
     papers = []
     for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):
         rows = scorecard[scorecard["paper"] == paper]
@@ -99,14 +101,17 @@ def _natural(artifact: str) -> tuple[int, list[str | int]]:
     return kind, [int(part) if part.isdigit() else part for part in parts]
 
 
-def _texts(record: Mapping[Any, Any], names: Mapping[str, str]) -> list[dict[str, Any]]:
+def _texts(record: Mapping[Any, Any], named: Mapping[str, Labels]) -> list[dict[str, Any]]:
     """Return the texts of a cell by column, for every protocol that was run."""
     metric, condition = record["metric"], record["condition"]
+    labels = named[f"{record['paper']}/{record['artifact']}"]
     facets = {
         "paper": record["paper"],
         "artifact": record["artifact"],
-        **{name: label(record[name]) for name in ("task", "model", "condition")},
-        **{name: language(record[name], names) for name in ("source", "target")},
+        "task": label(record["task"]),
+        "model": label(record["model"], labels.models),
+        "condition": label(condition, labels.conditions),
+        **{name: language(record[name], labels.places) for name in ("source", "target")},
         "layers": record["layers"],
         "metric": label(metric),
     }
@@ -123,7 +128,7 @@ def _texts(record: Mapping[Any, Any], names: Mapping[str, str]) -> list[dict[str
                 "std": rules.printed(std, metric, condition, spread=True),
                 "seeds": str(seeds or ""),
                 "items": "" if pd.isna(items) else f"{items:,}",
-                "difference": "" if math.isnan(difference) else f"{difference:+.4g}",
+                "difference": rules.printed_difference(difference, metric, condition, verdict),
                 "verdict": verdict,
             }
             rows.append(facets | numbers)
@@ -150,7 +155,9 @@ def write_replication(
     shows the shared part of the cost next to the paper's. Raises AtlasError if the disk is full.
     """
     claims = claims[claims["paper"] == paper]
-    views = claim_views(claims, setting.names, comparable=setting.comparable)
+    views = claim_views(
+        claims, setting.names, comparable=setting.comparable, conditions=setting.conditions
+    )
     sections = []
     for key in artifacts:
         labels = setting.labels(f"{paper}/{key}", contrasts)

@@ -15,9 +15,11 @@ NOT_COMPARABLE = "not comparable"
 NO_REPORTED_VALUE = "no reported value"
 NOT_RUN = "not run"
 JUDGED = (REPRODUCED, DIRECTION_ONLY, NOT_REPRODUCED)
-VERDICTS = (*JUDGED, NOT_COMPARABLE, NO_REPORTED_VALUE, NOT_RUN)
+UNJUDGED = (NOT_COMPARABLE, NO_REPORTED_VALUE, NOT_RUN)
+VERDICTS = (*JUDGED, *UNJUDGED)
 
 MOST_NOISE = 3  # tolerances that two standard errors can excuse
+_LEAST_P_VALUE = 0.0001  # that is printed
 _ROUNDING = 1e-9
 _SHARE = re.compile(
     r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las|uas|mrr|score|separation_auc|"
@@ -40,7 +42,7 @@ _DIFFERENCE = Metric(0.5, 0.05)  # a gain or loss: difference of two scores
 _COUNT = Metric(0.0, 0.01, ",.0f")
 _ROUNDED_COUNT = Metric(0.0, 0.05, ",.0f")  # the papers give these in round numbers
 _CHOICE = Metric(0.0, 0.0, "g")  # a hyperparameter: the same or not
-_CURVE_OPTIMUM = Metric(0.5, 0.0, "g")
+_CURVE_OPTIMUM = Metric(0.5)
 
 METRICS = {
     name: metric
@@ -116,14 +118,44 @@ def metric_of(metric: str, condition: str) -> Metric | None:
 def printed(value: float, metric: str, condition: str = "", *, spread: bool = False) -> str:
     """Return a value, or its standard deviation, as the papers print it; empty if it is NaN.
 
-    A difference has its sign. Where the metric is unknown there are few digits.
+    A difference has its sign. All values of a metric have the same number of decimals, but for
+    hyperparameters.
     """
     if math.isnan(value):
         return ""
     if is_difference(metric, condition) or "_minus_" in metric:
         return f"{value:{'' if spread else '+'}z.2f}"
+    if "p_value" in metric and value < _LEAST_P_VALUE and not spread:
+        return f"<{_LEAST_P_VALUE}"
     rule = metric_of(metric, condition)
-    return format(value, rule.format if rule else ".2g" if spread else ".4g")
+    style = rule.format if rule else _format(metric)
+    return format(value, ".2g" if spread and style == "g" else style)
+
+
+def _format(metric: str) -> str:
+    """Return the format of a metric that no paper reports."""
+    if metric.startswith("n_"):
+        return ",.0f"
+    if is_whole(metric):  # its mean over seeds
+        return ".1f"
+    if "p_value" in metric:
+        return ".4f"
+    is_small = metric.startswith(("mean_", "entropy_")) or full_scale(metric, "") == 1.0
+    return ".3f" if is_small else ".2f"
+
+
+def printed_difference(difference: float, metric: str, condition: str, verdict: str) -> str:
+    """Return the signed difference to the reported number; empty if there is none.
+
+    It is empty, too, where a difference says nothing: of hyperparameters, and of counts where data
+    are not the papers'.
+    """
+    rule = METRICS.get(metric, _DIFFERENCE)
+    is_other_data = verdict == NOT_COMPARABLE and rule.format.endswith(".0f")
+    if math.isnan(difference) or rule in (_CHOICE, _CURVE_OPTIMUM) or is_other_data:
+        return ""
+    size = printed(abs(difference), metric, condition, spread=True)
+    return f"{'-' if difference < 0 else '+'}{size}"
 
 
 def tolerance(rule: Metric, reported: float) -> float:

@@ -137,14 +137,15 @@ def _follow(texts: pd.DataFrame, across: str) -> list[str]:
 def _facet_texts(cells: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     texts = cells[list(_FACETS)].copy()
     for facet in ("source", "target"):
-        texts[facet] = texts[facet].map(lambda codes: language(codes, labels.names))
+        texts[facet] = texts[facet].map(lambda codes: language(codes, labels.places))
     # f1_minus_original of adjusted: f1 of adjusted − original
     parts = texts["metric"].str.partition("_minus_")
     texts["metric"] = parts[0]
     condition = texts["condition"].map(lambda name: label(name, labels.conditions))
     baseline = parts[2].map(lambda name: name and f" − {label(name, labels.conditions)}")
     texts["condition"] = condition + baseline
-    for facet in ("task", "model", "metric"):
+    texts["model"] = texts["model"].map(lambda name: label(name, labels.models))
+    for facet in ("task", "metric"):
         texts[facet] = texts[facet].map(label)
     return texts
 
@@ -187,12 +188,11 @@ def _entry(record: Mapping[Any, Any], contrasts: Sequence[rules.Contrast]) -> En
         details += [f"{seeds} seed{'s' if seeds > 1 else ''}"] if seeds else []
         details += [] if pd.isna(items) else [f"{items:,} items"]
         spread = rules.printed(std, metric, condition, spread=True)
-        size = rules.printed(abs(difference), metric, condition, spread=True)
         ours[protocol] = Ours(
             number=rules.printed(mean, metric, condition),
             star=mark if significant is True else "",
             spread=f"± {spread}" if spread else "",
-            difference=f"{'-' if difference < 0 else '+'}{size}" if size else "",
+            difference=rules.printed_difference(difference, metric, condition, verdict),
             verdict=verdict,
             details=", ".join(details),
         )
@@ -205,9 +205,9 @@ def write_tables(
     *,
     title: str,
     labels: Labels,
+    setting: Setting,
     csv_path: Path,
     html_path: Path,
-    comparable: bool,
     facts: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Write one artifact as a CSV file and as a page.
@@ -225,7 +225,7 @@ def write_tables(
     _write_csv(lay_out(cells, labels), csv_path)
     tables, not_run = lay_out_parts(cells, labels)
     content = {"title": title, "tables": tables, "not_run": not_run, "facts": facts}
-    render("table.html.j2", html_path, Setting("", comparable), **content)
+    render("table.html.j2", html_path, setting, **content)
 
 
 def _write_csv(tables: Sequence[Table], path: Path) -> None:

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import mbert_atlas
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.encoders import shape_of
 from mbert_atlas.files import atomic_path
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules, verdicts
@@ -26,6 +27,12 @@ class Labels(NamedTuple):
     names: Mapping[str, str]  # language code to English name
     contrasts: Sequence[rules.Contrast] = ()  # they decide how significant differences are marked
     conditions: Mapping[str, str] = {}  # names that differ from their usual label
+    models: Mapping[str, str] = {}  # names that differ from their usual label
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Names of source and target: languages, and sets of them that the config decides."""
+        return {**self.names, **self.conditions}
 
 
 @dataclass(frozen=True)
@@ -38,11 +45,17 @@ class Setting:
     names: Mapping[str, str] = field(default_factory=dict)  # language code to English name
     conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Names of conditions that differ from their usual label, by ``paper/artifact``."""
+    models: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    """By paper and model: ``label``, and the ``config`` of an encoder whose size is added to it."""
     facts: Mapping[str, str] = field(default_factory=dict)  # preset and encoders, by name
 
-    def labels(self, key: str, contrasts: Sequence[rules.Contrast]) -> Labels:
+    def labels(self, key: str, contrasts: Sequence[rules.Contrast] = ()) -> Labels:
         """Return how cells of ``paper/artifact`` are named and marked."""
-        return Labels(self.names, contrasts, self.conditions.get(key, {}))
+        models = {
+            model: ", ".join(filter(None, [item["label"], shape_of(Path(item["config"]))]))
+            for model, item in self.models.get(key.partition("/")[0], {}).items()
+        }
+        return Labels(self.names, contrasts, self.conditions.get(key, {}), models)
 
 
 @dataclass(frozen=True)
@@ -95,7 +108,7 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
     templates.globals |= {
         "protocols": PROTOCOLS,
         "judged": rules.JUDGED,
-        "verdicts": rules.VERDICTS,
+        "verdicts": rules.VERDICTS if setting.comparable else rules.UNJUDGED,
         "claim_verdicts": verdicts.VERDICTS,
         "run_name": setting.run_name,
         "comparable": setting.comparable,

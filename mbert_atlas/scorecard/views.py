@@ -45,9 +45,16 @@ class ClaimView:
 
 
 def claim_views(
-    claims: pd.DataFrame, names: Mapping[str, str], *, comparable: bool
+    claims: pd.DataFrame,
+    names: Mapping[str, str],
+    *,
+    comparable: bool,
+    conditions: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[ClaimView]:
-    """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect."""
+    """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect.
+
+    ``names`` are those of languages, ``conditions`` those of conditions by ``paper/artifact``.
+    """
     columns = ["effect", "low", "high", "above", "below", *(["reported"] if comparable else [])]
     views = []
     for _, rows in claims.groupby("id", sort=False):
@@ -60,7 +67,9 @@ def claim_views(
         numbers = [number for number in numbers if math.isfinite(number)] or [0.0]
         margin = 0.08 * ((max(numbers) - min(numbers)) or 1.0)
         scale = (min(numbers) - margin, max(numbers) + margin)
-        outcomes = [_outcome(record, names, scale, columns) for record in records]
+        named = (conditions or {}).get(f"{first['paper']}/{first['artifact']}", {})
+        of_claim = {**names, **named}
+        outcomes = [_outcome(record, of_claim, scale, columns) for record in records]
         views.append(ClaimView(first, text, outcomes))
     return views
 

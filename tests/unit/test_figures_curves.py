@@ -40,6 +40,13 @@ def test_lines_are_means_and_bands_reach_over_the_seeds() -> None:
     assert not plot(measured(seeds=1)).axes[0].collections  # one seed has no band
 
 
+def test_long_labels_fit_below_the_panels() -> None:
+    for name, columns in (("short", 3), ("multilingual-e5-small (paper: mBERT)", 2)):
+        names = {f"c_{number}": f"{name} {number}" for number in range(4)}
+        (legend,) = plot(measured(lines=4), names=names).legends
+        assert legend._ncols == columns
+
+
 def test_intervals_as_bands_and_as_bars() -> None:
     frame = measured(seeds=2).assign(low=lambda f: f["value"] - 0.3, high=lambda f: f["value"] + 1)
     (axes,) = plot(frame).axes

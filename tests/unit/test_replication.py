@@ -203,6 +203,14 @@ def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
     assert (better.reported, better.row["reported_bears_out"]) == ("−1.00", "no")
 
 
+def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
+    key = f"{claims['paper'].iloc[0]}/{claims['artifact'].iloc[0]}"
+    conditions = {key: {"bert_20_200k": "window 9"}}
+    named = claims.assign(cell="bert_20_200k hi")
+    better, _ = claim_views(named, {"hi": "Hindi"}, comparable=False, conditions=conditions)
+    assert "limiting case: window 9 Hindi (1 of" in better.outcomes[0].basis
+
+
 def test_prose_without_the_heading_gives_nothing() -> None:
     assert bullets(PROSE, "Nothing") == []
     assert table_rows(PROSE, "Deviations and choices") == []

@@ -84,13 +84,42 @@ def test_many_languages_go_down_and_many_metrics_across(tmp_path: Path) -> None:
     ]
     frame = score(tmp_path, *lines)
     (figure,) = laid_out(frame, "adjusting2020", "figure1")
-    assert figure.columns == ["AUC", "mean ratio", "share", "distance"]
+    assert figure.columns == ["AUC", "ratio of mean distances", "share", "distance"]
     assert figure.row_facets == ["target", "condition"]
     assert len(figure.rows) == 6
     (table,) = laid_out(frame, "adjusting2020", "table6")
     assert table.columns == ["reference", "1-2, re-initialised", "3-4, re-initialised"]
     assert table.row_facets == ["target"]
     assert len(table.rows) == 20
+
+
+def test_hyperparameters_and_sizes_of_other_data_have_no_difference(tmp_path: Path) -> None:
+    cell = "adjusting2020,table1,wikipedia,mbert,,en,hi,,n_pages"
+    for comparable, difference in ((True, "-149,940"), (False, "")):
+        frame = score(tmp_path, *seeds(cell, 60.0), comparable=comparable)
+        (table,) = laid_out(frame[frame["reported"] == 150000], "adjusting2020", "table1")
+        assert [entry.ours["published"].difference for entry in table.entries] == [difference]
+    for metric in ("learning_rate", "shift_weight_alpha", "best_layer"):
+        assert rules.printed_difference(0.000499, metric, "", rules.NOT_REPRODUCED) == ""
+    assert rules.printed_difference(-1.5, "f1", "", rules.NOT_COMPARABLE) == "-1.50"
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "texts"),
+    [
+        ("entity_f1", (5.0, 71.23456), ["5.00", "71.23"]),
+        ("f1_p_value_vs_original", (0.01234, 0.5, 1e-9), ["0.0123", "0.5000", "<0.0001"]),
+        ("shift_weight_alpha", (0.1666667, 1), ["0.17", "1.00"]),
+        ("translated_rate", (0.5, 0.12345), ["0.500", "0.123"]),
+        ("n_draws", (6, 1234), ["6", "1,234"]),
+        ("dimensionality", (4, 10.5), ["4.0", "10.5"]),
+        ("learning_rate", (5e-5, 0.001), ["5e-05", "0.001"]),
+    ],
+)
+def test_values_of_a_metric_have_the_same_decimals(
+    metric: str, values: tuple[float, ...], texts: list[str]
+) -> None:
+    assert [rules.printed(value, metric) for value in values] == texts
 
 
 def test_pages_begin_with_the_languages_that_were_run(tmp_path: Path) -> None:
@@ -108,7 +137,7 @@ def write_out(frame: pd.DataFrame, paper: str, artifact: str, folder: Path, **mo
         labels=Labels(NAMES, CONTRASTS[paper]),
         csv_path=folder / "t.csv",
         html_path=folder / "t.html",
-        comparable=True,
+        setting=Setting("run", comparable=True, names=NAMES),
         **more,
     )
 
@@ -274,6 +303,10 @@ def test_page_needs_no_network_and_warns_if_not_comparable(tmp_path: Path) -> No
         link.startswith(("#", "index.html", "papers/", "scorecard.csv")) for link in page.links
     )
     assert "≁ not comparable" in page.text
+    summary = page.text.partition("Summary")[2].partition("How verdicts")[0]
+    assert "·" not in summary
+    assert "reproduced" not in summary
+    assert "measured with the data and the encoder of this run" in page.text
     again = render(frame, tmp_path, comparable=False)
     assert again.text == page.text
 

@@ -31,16 +31,17 @@ def render_figure(snakemake: Snakemake) -> None:
 def render_table(snakemake: Snakemake) -> None:
     from mbert_atlas.files import read_json
     from mbert_atlas.scorecard.tables import write_tables
-    from mbert_atlas.scorecard.templates import Labels, artifact_name
+    from mbert_atlas.scorecard.templates import Setting, artifact_name
 
     params = snakemake.params
-    frame, contrasts = compared(snakemake, params.comparable)
+    setting = Setting(**params.setting)
+    frame, contrasts = compared(snakemake, setting.comparable)
     write_tables(
         frame[(frame["paper"] == params.paper) & (frame["artifact"] == params.artifact)],
         title=f"{artifact_name(params.artifact)} of {params.title}",
-        labels=Labels(params.names, contrasts[params.paper], params.conditions),
+        labels=setting.labels(f"{params.paper}/{params.artifact}", contrasts[params.paper]),
+        setting=setting,
         csv_path=Path(snakemake.output.csv),
         html_path=Path(snakemake.output.html),
-        comparable=params.comparable,
         facts=read_json(Path(snakemake.input.facts)) if snakemake.input.facts else params.facts,
     )

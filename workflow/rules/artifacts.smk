@@ -88,10 +88,8 @@ use rule job as render_table with:
         contrasts=lambda wildcards: plan.contrasts(plan.artifact_of[wildcards.table][0]),
         not_reproducible=plan.with_content("resources/not_reproducible.csv"),
         facts=lambda wildcards: list(plan.tables[wildcards.table].facts),
-        conditions=lambda wildcards: dict(plan.artifact_of[wildcards.table][1].conditions),
-        names=plan.language_names(),
         reported=lambda wildcards: plan.reported(plan.artifact_of[wildcards.table][0]),
-        comparable=plan.config.comparable,
+        setting=plan.setting(),
         job=plan.job("artifacts:render_table"),
 
 

@@ -57,6 +57,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         contrasts=CONTRASTS,
         curves=[_CURVES],
         needs=needs_of(plan.config),
+        models={"embert_hi": "embert-hi"},
         artifacts=[
             *(_distance_figure(plan, paper, name, item) for name, item in paper.figures.items()),
             _language_table(plan, paper),
@@ -142,7 +143,7 @@ def _language_table(plan: Plan, paper: Section) -> Artifact:
 def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
     languages = listed([plan.languages[code].name for code in table.languages])
     title = _TITLES[name].format(languages=languages)
-    conditions = conditions_by_size(table, plan.runs)
+    conditions = {**_by_language(plan, table), **conditions_by_size(table, plan.runs)}
     measurement = Measurement(
         name,
         measure="analysis.transfer:measure_transfer",
@@ -158,6 +159,20 @@ def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
         conditions=conditions,
         highlight=name == "table2",
     )
+
+
+def _by_language(plan: Plan, table: TransferTable) -> dict[str, str]:
+    """Return the names of conditions that are named by the language of the adjustment."""
+    languages = plan.language_names()
+    papers = {f"adjusted_{code}": name for code, name in languages.items()}
+    named = [name for name in plan.condition_order(PAPER) if name in papers]
+    names = {name: f"adjusted with {papers[name]}" for name in named}
+    for test in table.tests.values():
+        for _, condition, family in table.families(test):
+            here = languages.get(family.partition("/")[2], "")
+            if here and here != papers.get(condition, here):
+                names[condition] = f"adjusted with {here} (paper: {papers[condition]})"
+    return names
 
 
 def conditions_by_size(table: TransferTable, runs: RunTable) -> dict[str, str]:

@@ -11,6 +11,7 @@ from mbert_atlas.config.encoders import has_sentencepiece
 from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, families_of
 from mbert_atlas.papers.liang2021.needs import needs_of
 from mbert_atlas.plan.files import Files
+from mbert_atlas.plan.models import brief_name
 from mbert_atlas.plan.records import (
     Artifact,
     Cells,
@@ -45,10 +46,10 @@ _FIGURES = {
 }
 _TABLES: dict[str, tuple[list[TaskName], list[Source], str]] = {
     "table1": (["pos", "ner"], ["en", "en+de+zh"], "Mean F1 with and without L-DAR"),
-    "table2": (["pos"], ["en"], "POS with and without L-DAR, trained on English"),
-    "table3": (["pos"], ["en+de+zh"], "POS with and without L-DAR, trained on three languages"),
-    "table4": (["ner"], ["en"], "NER with and without L-DAR, trained on English"),
-    "table5": (["ner"], ["en+de+zh"], "NER with and without L-DAR, trained on three languages"),
+    "table2": (["pos"], ["en"], "POS with and without L-DAR, trained on {en}"),
+    "table3": (["pos"], ["en+de+zh"], "POS with and without L-DAR, trained on {en+de+zh}"),
+    "table4": (["ner"], ["en"], "NER with and without L-DAR, trained on {en}"),
+    "table5": (["ner"], ["en+de+zh"], "NER with and without L-DAR, trained on {en+de+zh}"),
     "table6": (["pos", "ner"], ["en", "en+de+zh"], "Mean F1 with L-DAR on some layers"),
 }
 """Tasks, training languages and title."""
@@ -66,6 +67,7 @@ def plan_paper(plan: Files) -> PaperPlan:
         artifacts=[*_figures(plan), *_tables(plan)],
         curves=_CURVES,
         needs=needs_of(plan.config),
+        models={str(model): name for model, name in paper.encoders.items()},
         features={
             f"liang2021/{model}-{task}{words}-{part}": Features(
                 stores={"words": Store(_examples(plan, encoder, task, dataset), unit="word")},
@@ -168,6 +170,7 @@ def _figures(plan: Files) -> list[Artifact]:
         model: len(plan.config.datasets[paper.tokens.texts[model]].languages)
         for model in paper.encoders
     }
+    models = {model: brief_name(plan, model, name) for model, name in paper.encoders.items()}
     measures: dict[str, tuple[str, Cells, dict[str, Any]]] = {
         "figure1": ("measure_windows", probes, {"layer": layer, "languages": languages}),
         "figure2": ("measure_gains", probes, {"layer": layer}),
@@ -190,7 +193,12 @@ def _figures(plan: Files) -> list[Artifact]:
                 name,
                 "papers.liang2021.figures:draw_curves",
                 partial(measured, "liang2021", name),
-                {"artifact": name, "title": _FIGURES[name], "sets": [*paper.pairs.sets, "random"]},
+                {
+                    "artifact": name,
+                    "title": _FIGURES[name],
+                    "sets": [*paper.pairs.sets, "random"],
+                    "models": models,
+                },
             ),
             highlight=name == "figure5",
         )
@@ -257,7 +265,7 @@ def _tables(plan: Files) -> list[Artifact]:
     return [
         table_artifact(
             name,
-            title,
+            title.format_map(_sources(plan, tasks[0])),
             [
                 Measurement(
                     name,
@@ -267,10 +275,26 @@ def _tables(plan: Files) -> list[Artifact]:
                     columns={"model": "mbert"},
                 )
             ],
+            conditions={k: v for k, v in _sources(plan, tasks[0]).items() if "+" in k},
         )
         for name, (tasks, sources, title) in _TABLES.items()
         if any(runs.get(task, {}).get(source) for task in tasks for source in sources)
     ]
+
+
+def _sources(plan: Files, task: TaskName) -> dict[str, str]:
+    """Return the training languages in words, by what reported numbers name them: the config's."""
+    names: dict[str, str] = {}
+    for source, family in section(plan).transfer.runs.get(task, {}).items():
+        if family:
+            train = plan.runs.get(family, None, "published").specification["train"]
+            codes = plan.config.datasets[train].languages
+            here, paper = (
+                " + ".join(plan.languages[code].name for code in some)
+                for some in (codes, source.split("+"))
+            )
+            names[source] = paper if here == paper else f"{here} (paper: {paper})"
+    return names
 
 
 def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:

@@ -1,7 +1,7 @@
 """The curves of Figures 1 to 5: which measurements, in which panel, along which axis."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -21,10 +21,10 @@ NAMES = {
     "lda_random": "random baseline (LDA)",
     "densray": "DensRay",
     "lda": "LDA",
-    "mbert_densray": "mBERT, DensRay",
-    "mbert_lda": "mBERT, LDA",
-    "xlmr_densray": "XLM-R, DensRay",
-    "xlmr_lda": "XLM-R, LDA",
+    "mbert_densray": "in place of mBERT: DensRay",
+    "mbert_lda": "in place of mBERT: LDA",
+    "xlmr_densray": "in place of XLM-R: DensRay",
+    "xlmr_lda": "in place of XLM-R: LDA",
 }
 """Labels of the lines; their order decides what a line looks like in all figures."""
 LAYOUTS: dict[str, dict[str, Any]] = {
@@ -41,28 +41,46 @@ _WINDOW = re.compile(r"(densray|lda)_(\d+|random)-(\d+)")
 
 
 def draw_curves(
-    cells: Sequence[Cell], *, artifact: str, protocol: str, title: str, sets: Sequence[str]
+    cells: Sequence[Cell],
+    *,
+    artifact: str,
+    protocol: str,
+    title: str,
+    sets: Sequence[str],
+    models: Mapping[str, str],
 ) -> Figure:
     """Draw a figure's measurements, the file of one cell, under one protocol.
 
-    ``sets`` are the names of Figure 5's sets of languages.
+    ``sets`` are the names of Figure 5's sets of languages, ``models`` the labels of encoders.
     """
+    lines = {
+        f"{model}_{method}": f"{name}, {label(method)}"
+        for model, name in models.items()
+        for method in ("densray", "lda")
+    }
     return curve_plot(
-        curves(read_measurements(cells[0].path), artifact, protocol),
+        curves(read_measurements(cells[0].path), artifact, protocol, models),
         title=f"{title}, {protocol}",
-        names=NAMES,
+        names=NAMES | lines,
         order=[*NAMES, *sets],
         **LAYOUTS[artifact],
     )
 
 
-def curves(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
-    """Return a figure's points: ``panel``, ``line``, ``along`` (number), ``value``, ``seed``."""
+def curves(
+    frame: pd.DataFrame, artifact: str, protocol: str, models: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Return a figure's points: ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
+
+    ``models`` are labels of encoders in the headings of panels.
+    """
     frame = frame[frame["protocol"] == protocol]
     frame = frame[frame["metric"] == _METRICS.get(artifact, "score")]
     rows: list[Any] = frame.to_dict("records")
     points = [
-        (*place, row["value"], row["seed"]) for row in rows if (place := _place(row, artifact))
+        (*place, row["value"], row["seed"])
+        for row in rows
+        if (place := _place(row, artifact, models or {}))
     ]
     names = ["panel", "line", "along", "value", "seed"]
     return pd.DataFrame(points, columns=names).sort_values("along", kind="stable")
@@ -83,7 +101,9 @@ def _compared(rows: pd.DataFrame, artifact: str) -> pd.DataFrame:
     return points.assign(line=points["line"].map(lambda line: NAMES.get(line, line)))
 
 
-def _place(row: dict[str, Any], artifact: str) -> tuple[str, str, int] | None:
+def _place(
+    row: dict[str, Any], artifact: str, models: Mapping[str, str]
+) -> tuple[str, str, int] | None:
     """Return panel, line and number of a row; none if the figure does not show it."""
     if artifact == "figure3":
         line = f"{row['model']}_{row['condition']}"
@@ -96,7 +116,7 @@ def _place(row: dict[str, Any], artifact: str) -> tuple[str, str, int] | None:
     if window is None:
         return None
     method, start, stop = window.groups()
-    panel = f"{label(row['model'])}, {row['task']}"
+    panel = f"{label(row['model'], models)},\n{row['task']}".replace(" (", "\n(")
     if artifact == "figure1":
         kind = {"0": "first", "random": "random"}.get(start, "next")
         return panel, f"{method}_{kind}", int(start if kind == "next" else stop)

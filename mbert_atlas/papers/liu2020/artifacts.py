@@ -8,6 +8,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.training import Pretraining
 from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family
 from mbert_atlas.papers.liu2020.needs import needs_of
+from mbert_atlas.plan.models import brief_name
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -22,6 +23,8 @@ from mbert_atlas.plan.records import (
 )
 
 _PAPER = "liu2020"
+_LAYERS, _UPPER_LAYERS = 12, ["7-12"]
+"""Those of the paper's BERT, and those that Table 4 trains."""
 _CURVES = [
     Curves("papers.liu2020.figures:convert_rates", ["figure7"], "alpha", "convert rate (%)"),
     Curves("papers.liu2020.figures:from_english", ["table2"], "", "%"),
@@ -51,6 +54,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         retrieval={paper.retrieval.dictionary: retrieval},
         static_families={inference_family(paper, paper.embeddings.reference): classifier},
         needs=needs_of(plan.config),
+        models={"mbert": paper.embeddings.reference},
     )
 
 
@@ -124,7 +128,10 @@ class _Builder:
         title, task, measure, size = _COMPARISONS[name]
         trained = next(item for _, item in compared if item.window)
         if size and (pretraining := self._pretraining(trained)):
-            title += f", {pretraining.sentences_per_language:,} sentences per language"
+            sentences = pretraining.sentences_per_language or 0
+            paper = 1000 * int(size.removesuffix("k"))
+            title += f", {sentences:,} sentences per language"
+            title += "" if sentences == paper else f" (paper: {paper:,})"
         names = self._names(name, compared)
         cells = self._retrieval_cells if task == "word_retrieval" else self._xnli_cells
         return Artifact(
@@ -150,8 +157,11 @@ class _Builder:
         """
         names, by_window = {}, not _COMPARISONS[figure].size
         for condition, item in compared:
-            if item.kind == "google_bert" and not self.plan.config.encoders[item.name].hub:
-                names[condition] = "another encoder (paper: mBERT)"
+            if item.kind == "google_bert":
+                names[condition] = brief_name(self.plan, "mbert", item.name)
+            elif item.kind == "bert" and not by_window and (pretraining := self._pretraining(item)):
+                if pretraining.layers != _LAYERS:
+                    names[condition] = f"{pretraining.layers}-layer BERT (paper: BERT)"
             elif by_window and (pretraining := self._pretraining(item)):
                 names[condition] = _condition_name(item, pretraining, figure != "figure6b")
         return names
@@ -275,7 +285,22 @@ class _Builder:
             "table4", "measure_shifted", lambda: list(self._table4_cells()), columns, choice
         )
         title = "Zero-shot XNLI by trained layers, with and without the shift"
-        return table_artifact("table4", title, [measurement])
+        return table_artifact("table4", title, [measurement], conditions=self._table4_names())
+
+    def _table4_names(self) -> dict[str, str]:
+        """Return the names of conditions that are named by trained layers: the config's layers."""
+        names = {}
+        for row, families in self.paper.transfer.runs.items():
+            kind = {"finetune": "fine-tuned", "stripped": "case and accents stripped"}[row]
+            run = self.plan.runs.get(families[1], None, "published")
+            layers = run.specification["hyperparameters"]["trained_layers"]
+            trained = "layers " + ", ".join(map(str, layers))
+            if layers != _UPPER_LAYERS:
+                trained += " (paper: last 6)"
+            names[f"{row}_all_layers"] = f"{kind}, all layers"
+            names[f"{row}_last_6_layers"] = f"{kind}, {trained}"
+            names[f"{row}_last_6_layers+mds"] = f"{kind}, {trained}, with shift"
+        return names
 
     def _table4_cells(self) -> Iterator[Cell]:
         paper = self.paper

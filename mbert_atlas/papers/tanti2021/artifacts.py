@@ -225,7 +225,10 @@ class _Planner:
         ]
         searched = search_space(self.plan.config) if cells else {}
         facts = [
-            {"searched": name.replace("_", " "), "values": ", ".join(f"{item:g}" for item in some)}
+            {
+                "searched": "weight of " * (name in UNLEARNING) + label(name),
+                "values": ", ".join(f"{item:g}" for item in some),
+            }
             for name, some in searched.items()
         ]
         choices = [self._measurement("table5", "list_choices", lambda: cells)]

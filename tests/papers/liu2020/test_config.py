@@ -75,11 +75,21 @@ def test_the_upper_half_is_trained():
 @pytest.mark.parametrize(
     ("presets", "names"),
     [
-        ([], {"bert_20_200k": "window 20, 200,000 sentences", "1000k": "1,000,000 sentences"}),
+        (
+            [],
+            {
+                "google_bert": "mBERT",
+                "bert_20_200k": "window 20, 200,000 sentences",
+                "1000k": "1,000,000 sentences",
+                "finetune_last_6_layers": "fine-tuned, layers 7-12",
+            },
+        ),
         (
             ["demo"],
             {
-                "google_bert": "another encoder (paper: mBERT)",
+                "google_bert": "4-layer BERT (paper: mBERT)",
+                "bert": "3-layer BERT (paper: BERT)",
+                "finetune_last_6_layers": "fine-tuned, layers 3-4 (paper: last 6)",
                 "bert_20_200k": "window 8, 12,000 sentences (paper: 20, 200k)",
                 "bert_512_1000k": "window 64, 60,000 sentences (paper: 512, 1000k)",
                 "1000k": "60,000 sentences (paper: 1000k)",
@@ -97,4 +107,4 @@ def test_labels_are_those_of_the_run(presets, names, monkeypatch):
         for figure in artifact.figures if artifact.conditions else ():
             assert figure.options()["names"].items() >= artifact.conditions.items()
     assert names.items() <= found.items()
-    assert ("google_bert" in found) == bool(presets)
+    assert ("bert" in found) == bool(presets)
