@@ -112,7 +112,10 @@ def _mistake(
         case "too_short" if error["ctx"]["actual_length"] == 0:
             problem = "the list is empty"
             fix = "name something, or leave the key out; null removes what is inherited"
-        case kind if kind != "value_error":
+        case "value_error":
+            stated, mark, own_fix = problem.rpartition("; ")
+            problem, fix = (stated, own_fix) if mark else (problem, fix)
+        case _:
             problem += f", found {error['input']!r}"
     return Mistake(".".join(keys), problem, fix)
 
