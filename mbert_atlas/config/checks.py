@@ -43,8 +43,8 @@ def check_config(
             check_name("miniature.lending", code, ["en", *languages], " in miniature.languages")
     for section in NAMED:
         for name in getattr(config, section):
-            if not re.fullmatch(r"\w[\w.+-]*", name, re.ASCII):
-                fix = "use letters, digits, and . _ + - between them"
+            if not re.fullmatch(r"\w([\w.-]*\w)?", name, re.ASCII):
+                fix = "use letters, digits, and . _ - between them"
                 report(Mistake(f"{section}.{name}", f"{name!r} becomes a file name", fix))
     for check, entries in (
         (partial(_check_dataset, codes=codes), config.datasets),
@@ -55,8 +55,9 @@ def check_config(
             with going_on():
                 check(config, name)
     _check_fitted_head(config)
-    for name in set(config.static_vectors) & set(config.encoders):
-        report(Mistake(f"static_vectors.{name}", "an encoder has this name", "rename one"))
+    for section in ("static_vectors", "runs"):
+        for name in set(getattr(config, section)) & set(config.encoders):
+            report(Mistake(f"{section}.{name}", "an encoder has this name", "rename one"))
     for rule in config.resources:
         check_name(f"resources.{rule}", rule, rules or [rule], " as a rule that takes resources")
 

@@ -93,6 +93,7 @@ def read_config(
     written = miniature.MINIATURE_LANGUAGES if miniature else ()
     checks = [
         lambda config: check_config(config, languages, rules, written),
+        _check_charged,
         *(import_module(f"{__name__}.{paper}.config").check for paper in papers),
     ]
     return validate(config_model(papers), values, files, typed, checks)
@@ -134,6 +135,12 @@ def _typed(key: str, value: Any) -> Any:
     except ValueError as error:
         problem, _, fix = str(error).partition("; ")
         raise DataError("--config", f"key {key}", problem, fix) from error
+
+
+def _check_charged(config: Config) -> None:
+    """Report families of runs whose cost is attributed to no paper of the repository."""
+    for name, family in config.runs.items():
+        check_name(f"runs.{name}.paper", family.paper, names(), " as a paper")
 
 
 def _check_nulls(values: Mapping[str, Any], contents: Sequence[Mapping[str, Any]]) -> None:

@@ -157,7 +157,7 @@ def test_what_is_typed_after_config_is_yaml(typed, expected):
 
 
 FAMILY = {
-    **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
+    **{"kind": "finetuning", "paper": papers.names()[0], "encoder": "mbert", "encoding": "inference"},
     **{"train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
 }
 STAR = {**FAMILY, "variants": {"a": {}, "b": {}}}

@@ -14,7 +14,9 @@ SAMPLE_SEED: Any = Field(
     None, ge=0, description="Seed of a random sample of `limit` items; none takes the first."
 )
 Split = Literal["train", "validation", "dev", "test"]
-PLACEHOLDERS = frozenset("language wiki pair iso639_3 ntrex tatoeba ud_name ud_code".split())
+PLACEHOLDERS = {
+    *("language", "wiki", "pair", "iso639_3", "ntrex", "tatoeba", "ud_name", "ud_code"),
+}
 """What braces in an upstream path can hold."""
 
 
@@ -22,7 +24,8 @@ def _upstream_path(path: str) -> str:
     try:
         parts = list(Formatter().parse(path))
     except ValueError as error:
-        raise ValueError(f"the braces of {path!r} are not in pairs; close or delete them") from error
+        problem = f"the braces of {path!r} are not in pairs"
+        raise ValueError(f"{problem}; close or delete them") from error
     for _, name, form, conversion in parts:
         if name is not None and (name not in PLACEHOLDERS or form or conversion):
             known = ", ".join(sorted(PLACEHOLDERS))

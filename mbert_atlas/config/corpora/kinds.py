@@ -182,7 +182,8 @@ class Typology(Corpus):
 
     corpus: Literal["typology"] = CORPUS
     files: UpstreamPath = Field(description="Table of values, in CLDF.")
-    partners: tuple[UpstreamPath, UpstreamPath] = Field(description="Its tables of languages and of codes.")
+    partners: tuple[UpstreamPath, UpstreamPath]
+    """Its tables of languages and of codes."""
 
 
 class Dictionary(Corpus):
