@@ -114,6 +114,9 @@ def check(config: Any) -> None:
     pretrained = [name for kinds in sizes for names in kinds.values() for name in names]
     for name in [paper.embeddings.reference, *pretrained]:
         ref.FINETUNING.check(config, f"{at}.inference.runs", inference_family(paper, name))
+    if dictionary := config.datasets.get(paper.retrieval.dictionary):
+        codes = ["en", *dictionary.languages]
+        ref.check_languages(config, f"{at}.retrieval.texts", codes, paper.retrieval.texts)
     codes = ["en", *paper.translation.languages]
     for name in [*paper.translation.sentences, paper.means]:
         ref.check_languages(config, f"{at}.translation.languages", codes, name)
