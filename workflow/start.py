@@ -10,11 +10,12 @@ from typing import Any
 from snakemake.cli import parse_args
 from snakemake.exceptions import WorkflowError
 
-from mbert_atlas import papers
+from mbert_atlas import papers, strict_yaml
 from mbert_atlas.config.reading import BASE, read_yaml
 from mbert_atlas.errors import AtlasError, DataError, joined
 from mbert_atlas.plan.plan import Plan
 from workflow.needs import check_needs
+from workflow.plan import lines_of_config
 
 _GIVEN_ONCE = {"--configfile": ("--configfile", "--configfiles"), "--config": ("--config", "-C")}
 """Options that take several values; a second one drops the values of the first."""
@@ -50,7 +51,10 @@ def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
     files = [home / BASE, *papers.config_files(config, home), *workflow.overwrite_configfiles]
     for path in files:
         try:
-            read_yaml(Path(path))
+            # Snakemake would take this section for its path variables.
+            if "pathvars" in read_yaml(Path(path)):
+                where = f"line {strict_yaml.lines(Path(path))['pathvars']}, key pathvars"
+                raise DataError(path, where, "there is no such key", f"see {BASE} for the keys")
         except DataError as error:
             mistakes += getattr(error, "errors", [error])
     if mistakes:
@@ -88,7 +92,8 @@ def check_targets(workflow: Any, plan: Plan) -> None:
         raise WorkflowError(f"Nothing makes {target!r}; {fix}")
     if options:
         try:
-            check_needs(plan, options.targets)
+            with lines_of_config(workflow, plan.config.model_dump(), plan.home):
+                check_needs(plan, options.targets)
         except AtlasError as error:
             raise WorkflowError(str(error)) from None
 

@@ -141,10 +141,12 @@ def completed(runs: Any) -> Any:
     a name is not there, or there twice; families are like each other in a circle; or there is a
     ``*`` without such keys, or the reverse.
     """
-    if not isinstance(runs, Mapping) or not all(
-        isinstance(family, Mapping | None) for family in runs.values()
-    ):
+    if not isinstance(runs, Mapping):
         return runs  # pydantic reports what is wrong with it
+    for name, family in runs.items():
+        if not isinstance(family, Mapping | None):
+            problem = f"a mapping is expected, found {family!r}"
+            raise Mistake(f"runs.{name}", problem, "write the keys of a family, or null")
 
     def complete(name: str, seen: Sequence[str] = ()) -> Mapping[str, Any] | None:
         family: Mapping[str, Any] | None = runs[name]
@@ -154,6 +156,9 @@ def completed(runs: Any) -> Any:
         if name in seen:
             circle = " -> ".join([*seen, name])
             raise Mistake(f"runs.{name}.like", f"{circle} is a circle", "break it")
+        if not isinstance(other, str):
+            problem = f"the name of a family is expected, found {other!r}"
+            raise Mistake(f"runs.{name}.like", problem, "name one, or drop the key")
         check_name(f"runs.{name}.like", other, runs)
         whole = complete(other, [*seen, name])
         return None if whole is None else _like(whole, family)
@@ -181,7 +186,11 @@ def _each(
         raise Mistake(f"runs.{name}", problem, "write both or neither")
     if isinstance(variants, Mapping):
         for variant, settings in variants.items():
-            if isinstance(settings, Mapping):  # null leaves one out
+            if settings is not None and not isinstance(settings, Mapping):
+                problem = f"settings are expected, found {settings!r}"
+                fix = "write them as a mapping, or null"
+                raise Mistake(f"runs.{name}.variants.{variant}", problem, fix)
+            if settings is not None:  # null leaves one out
                 whole = _like({**family, "variants": None}, {"published": settings})
                 yield name.replace("*", str(variant)), whole
     elif isinstance(encoders, list) and encoders:

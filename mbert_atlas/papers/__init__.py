@@ -4,7 +4,7 @@ A paper's ``config.py`` holds ``Section``, the model of its section of the confi
 ``check(config)``, which reports what of that section does not fit the rest.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -71,6 +71,7 @@ def read_config(
     """
     values = {key: _typed(key, item) if key in typed else item for key, item in values.items()}
     contents = [read_yaml(Path(file)) for file in files]
+    _check_shapes(files, contents)
     # Snakemake lists what a preset changes first; the order is that of the lowest file.
     below: dict[str, Any] = reduce(merge, contents, dict[str, Any]())
     if values:  # in a module of another workflow its files have keys for others, too
@@ -122,6 +123,32 @@ def _selected(config: Mapping[str, Any]) -> list[str]:
     chosen = config.get("papers")
     papers = names() if chosen is None else chosen if isinstance(chosen, list) else []
     return [paper for paper in names() if paper in papers]
+
+
+def _check_shapes(files: Sequence[Path | str], contents: Sequence[Mapping[str, Any]]) -> None:
+    """Raise a DataError for a value in place of a mapping that files before and after it have."""
+    for number, content in enumerate(contents):
+        below, above = (
+            reduce(merge, some, dict[str, Any]())
+            for some in (contents[:number], contents[number + 1 :])
+        )
+        for place, found in _no_mappings(below, content, above):
+            where = f"line {strict_yaml.lines(Path(files[number]))[place]}, key {place}"
+            problem = f"a mapping is expected, as in other files, found {found!r}"
+            raise DataError(files[number], where, problem, "write one, or delete the line")
+
+
+def _no_mappings(
+    below: Mapping[str, Any], here: Mapping[str, Any], above: Mapping[str, Any], place: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Yield place and value where ``here`` alone has something else than a mapping or null."""
+    for key, value in here.items():
+        old, new = below.get(key), above.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            if isinstance(value, Mapping):
+                yield from _no_mappings(old, value, new, f"{place}{key}.")
+            elif value is not None:
+                yield f"{place}{key}", value
 
 
 def _typed(key: str, value: Any) -> Any:

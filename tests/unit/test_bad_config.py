@@ -11,11 +11,14 @@ from safetensors.numpy import save, save_file
 
 from mbert_atlas import papers, strict_yaml
 from mbert_atlas.config.merging import merge
-from mbert_atlas.config.reading import read_yaml
+from mbert_atlas.config.reading import read_yaml, with_lines
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import DataError
+from mbert_atlas.languages import Languages
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import RunTable
 from mbert_atlas.sources.register import Register
+from workflow.plan import check_files
 
 TEXTS = {
     # key twice, values that YAML 1.1 reads differently
@@ -139,6 +142,22 @@ def test_mistakes_with_consequences(tmp_path, text, sentence):
     assert sentence in config_errors(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "sentence"),
+    [
+        ("datasets: [xnli]", "datasets: {xnli: {seed: 1}}", "line 1, key datasets: a mapping is"),
+        ("runs:\n  nli: x", "runs: {nli: {encoder: mbert}}", "line 2, key runs.nli: a mapping is"),
+        ("liu2020: {layers: 1}", "liu2020: 3", "valid dictionary or instance of Section, found 3"),
+    ],
+)
+def test_a_list_is_an_error_though_a_later_file_has_a_mapping(tmp_path, first, second, sentence):
+    files = [tmp_path / "first.yaml", tmp_path / "second.yaml"]
+    for file, text in zip(files, (first, second), strict=True):
+        file.write_text(text + "\n")
+    with pytest.raises(DataError, match=re.escape(sentence)):
+        papers.load(files, ROOT, CODES)
+
+
 def test_numbers_that_yaml_takes_for_texts_are_numbers(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("runs: {nli: {published: {optimisation: {learning_rate: 3e-5}}}}\n")
@@ -238,6 +257,35 @@ def test_small_takes_a_language_whose_texts_only_another_encoder_would_read(tmp_
     scratch = [ROOT / "config/small.yaml", ROOT / "config/small-scratch.yaml", path]
     with pytest.raises(DataError, match=r"datasets\.bible\.languages: 'ko' has no file"):
         papers.load(scratch, ROOT, CODES)
+
+
+def planning_errors(folder, text):
+    """The error messages of the checks of files that a config over the paper preset names."""
+    path = folder / "mine.yaml"
+    path.write_text(text)
+    files = papers.files([path], ROOT)
+    languages = Languages.read(ROOT / "resources/languages.csv")
+    plan = Plan(papers.read_config({}, files, CODES), languages, home=ROOT)
+    with pytest.raises(DataError) as caught:
+        check_files(plan)
+    return str(with_lines(caught.value, files)).replace(f"{path}, ", "")
+
+
+def test_missing_folders_are_named_with_the_lines_of_their_keys(tmp_path):
+    text = f"""mirror: {tmp_path}/absent
+encoders:
+  mbert: {{hub: null, folder: {tmp_path}/nothing}}
+  xlmr:
+    hub: null
+    folder: {tmp_path}
+"""
+    errors = planning_errors(tmp_path, text).splitlines()
+    for number, sentence in (
+        (1, "key mirror: there is no folder"),
+        (3, f"key encoders.mbert.folder: {tmp_path}/nothing: there is no such folder; correct"),
+        (6, "config.json: the encoder folder lacks this file; fetch or train"),
+    ):
+        assert any(line.startswith(f"line {number}, ") and sentence in line for line in errors)
 
 
 CONFIG = {"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8, "vocab_size": 3}
