@@ -21,13 +21,12 @@ from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.model import Config, Resources
 from mbert_atlas.config.reading import BASE, with_lines
 from mbert_atlas.encoders import shipping
-from mbert_atlas.encoders.folders import check_folder
-from mbert_atlas.errors import AtlasError, DataError, joined
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
-from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
-from mbert_atlas.scorecard.claims import read_claims
+from mbert_atlas.plan.plan import REPORTED, Plan
+from workflow.files import check_files
 from workflow.supervision import growth
 
 _REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
@@ -329,28 +328,3 @@ def _shipped(workflow: Any, config: Config, home: Path) -> dict[str, Mapping[str
             elif workflow.is_main_process:
                 logger.info(f"encoders.{name} is trained: {reason}.")
     return shipped
-
-
-def check_files(plan: Plan) -> None:
-    """Check the files that the config names, before any job starts.
-
-    A DataError (several: DataErrors) names them all.
-    """
-    codes = [item.code for item in plan.languages]
-    for name in plan.papers:
-        claims, reported = (plan.home / file.format(name) for file in (CLAIMS, REPORTED))
-        read_claims(claims, name, reported, languages=codes)
-    mistakes = []
-    for name, encoder in plan.config.encoders.items():
-        try:
-            if encoder.folder:
-                check_folder(Path(encoder.folder))
-        except DataError as error:
-            problem = f"{', '.join(filter(None, [error.path, error.where]))}: {error.problem}"
-            where = f"key encoders.{name}.folder"
-            mistakes.append(DataError("config", where, problem, error.fix))
-    if plan.config.mirror and not Path(plan.config.mirror).is_dir():
-        problem = f"there is no folder {plan.config.mirror}"
-        mistakes.append(DataError("config", "key mirror", problem, "correct the path"))
-    if mistakes:
-        raise joined(mistakes)

@@ -18,7 +18,7 @@ from mbert_atlas.languages import Languages
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import RunTable
 from mbert_atlas.sources.register import Register
-from workflow.plan import check_files
+from workflow.files import check_files
 
 TEXTS = {
     # key twice, values that YAML 1.1 reads differently
@@ -259,11 +259,11 @@ def test_small_takes_a_language_whose_texts_only_another_encoder_would_read(tmp_
         papers.load(scratch, ROOT, CODES)
 
 
-def planning_errors(folder, text):
-    """The error messages of the checks of files that a config over the paper preset names."""
+def planning_errors(folder, text, *presets):
+    """The error messages of the checks of files that a config names, over the paper preset."""
     path = folder / "mine.yaml"
     path.write_text(text)
-    files = papers.files([path], ROOT)
+    files = papers.files([*presets, path], ROOT)
     languages = Languages.read(ROOT / "resources/languages.csv")
     plan = Plan(papers.read_config({}, files, CODES), languages, home=ROOT)
     with pytest.raises(DataError) as caught:
@@ -286,6 +286,32 @@ encoders:
         (6, "config.json: the encoder folder lacks this file; fetch or train"),
     ):
         assert any(line.startswith(f"line {number}, ") and sentence in line for line in errors)
+
+
+def test_files_that_nothing_has_are_named_at_planning(tmp_path):
+    mirror = tmp_path / "mirror"
+    (mirror / "mine").mkdir(parents=True)
+    (mirror / "mine/x.txt").touch()
+    (mirror / "MANIFEST.tsv").write_text(f"path\tsha256\nmine/x.txt\t{'0' * 64}\n")
+    text = f"""mirror: {mirror}
+datasets:
+  wikipedia: {{files_by_language: {{hi: [{{path: mine/y.bz2}}]}}}}
+  xnli: {{files: xnli/XNLI-1.1.zip}}
+  multinli: {{files: mine/x.txt}}
+  unused: {{corpus: plain_text, format: lines, languages: [en], files: mine/z.txt}}
+"""
+    errors = planning_errors(tmp_path, text).splitlines()
+    assert errors[0] == "2 mistakes:"
+    assert "line 3, key datasets.wikipedia.files_by_language.hi: mine/y.bz2: no so" in errors[1]
+    assert "line 4, key datasets.xnli.files: xnli/XNLI-1.1.zip: no source is regi" in errors[2]
+    assert "xnli/XNLI-1.0.zip" in errors[2]
+
+
+def test_files_that_no_synthetic_data_have_are_named_at_planning(tmp_path):
+    text = "datasets: {xnli: {files: xnli/XNLI-1.1.zip}, wikipedia: {files: 'a/{wiki}.xml'}}\n"
+    errors = planning_errors(tmp_path, text, ROOT / "config/demo.yaml")
+    assert "xnli.files: the synthetic data have no xnli/XNLI-1.1.zip; did you mean xnli/X" in errors
+    assert "wikipedia.files: the synthetic data have no a/en.xml; drop the dataset." in errors
 
 
 CONFIG = {"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8, "vocab_size": 3}
