@@ -11,14 +11,11 @@ from safetensors.numpy import save, save_file
 
 from mbert_atlas import papers, strict_yaml
 from mbert_atlas.config.merging import merge
-from mbert_atlas.config.reading import read_yaml, with_lines
+from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import DataError
-from mbert_atlas.languages import Languages
-from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import RunTable
 from mbert_atlas.sources.register import Register
-from workflow.files import check_files
 
 TEXTS = {
     # key twice, values that YAML 1.1 reads differently
@@ -257,61 +254,6 @@ def test_small_takes_a_language_whose_texts_only_another_encoder_would_read(tmp_
     scratch = [ROOT / "config/small.yaml", ROOT / "config/small-scratch.yaml", path]
     with pytest.raises(DataError, match=r"datasets\.bible\.languages: 'ko' has no file"):
         papers.load(scratch, ROOT, CODES)
-
-
-def planning_errors(folder, text, *presets):
-    """The error messages of the checks of files that a config names, over the paper preset."""
-    path = folder / "mine.yaml"
-    path.write_text(text)
-    files = papers.files([*presets, path], ROOT)
-    languages = Languages.read(ROOT / "resources/languages.csv")
-    plan = Plan(papers.read_config({}, files, CODES), languages, home=ROOT)
-    with pytest.raises(DataError) as caught:
-        check_files(plan)
-    return str(with_lines(caught.value, files)).replace(f"{path}, ", "")
-
-
-def test_missing_folders_are_named_with_the_lines_of_their_keys(tmp_path):
-    text = f"""mirror: {tmp_path}/absent
-encoders:
-  mbert: {{hub: null, folder: {tmp_path}/nothing}}
-  xlmr:
-    hub: null
-    folder: {tmp_path}
-"""
-    errors = planning_errors(tmp_path, text).splitlines()
-    for number, sentence in (
-        (1, "key mirror: there is no folder"),
-        (3, f"key encoders.mbert.folder: {tmp_path}/nothing: there is no such folder; correct"),
-        (6, "config.json: the encoder folder lacks this file; fetch or train"),
-    ):
-        assert any(line.startswith(f"line {number}, ") and sentence in line for line in errors)
-
-
-def test_files_that_nothing_has_are_named_at_planning(tmp_path):
-    mirror = tmp_path / "mirror"
-    (mirror / "mine").mkdir(parents=True)
-    (mirror / "mine/x.txt").touch()
-    (mirror / "MANIFEST.tsv").write_text(f"path\tsha256\nmine/x.txt\t{'0' * 64}\n")
-    text = f"""mirror: {mirror}
-datasets:
-  wikipedia: {{files_by_language: {{hi: [{{path: mine/y.bz2}}]}}}}
-  xnli: {{files: xnli/XNLI-1.1.zip}}
-  multinli: {{files: mine/x.txt}}
-  unused: {{corpus: plain_text, format: lines, languages: [en], files: mine/z.txt}}
-"""
-    errors = planning_errors(tmp_path, text).splitlines()
-    assert errors[0] == "2 mistakes:"
-    assert "line 3, key datasets.wikipedia.files_by_language.hi: mine/y.bz2: no so" in errors[1]
-    assert "line 4, key datasets.xnli.files: xnli/XNLI-1.1.zip: no source is regi" in errors[2]
-    assert "xnli/XNLI-1.0.zip" in errors[2]
-
-
-def test_files_that_no_synthetic_data_have_are_named_at_planning(tmp_path):
-    text = "datasets: {xnli: {files: xnli/XNLI-1.1.zip}, wikipedia: {files: 'a/{wiki}.xml'}}\n"
-    errors = planning_errors(tmp_path, text, ROOT / "config/demo.yaml")
-    assert "xnli.files: the synthetic data have no xnli/XNLI-1.1.zip; did you mean xnli/X" in errors
-    assert "wikipedia.files: the synthetic data have no a/en.xml; drop the dataset." in errors
 
 
 CONFIG = {"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8, "vocab_size": 3}
