@@ -26,9 +26,8 @@ def check_sizes(plan: Any, targets: Sequence[str]) -> None:
     A DataError (several: DataErrors) names what is larger than a bitext; its key is one of the
     merged config.
     """
-    wanted = dict.fromkeys(_adjustments(plan, targets))
     mistakes = []
-    for family, bitext, language, sentences in wanted:
+    for family, bitext, language, sentences in dict.fromkeys(_adjustments(plan, targets)):
         held_out = plan.config.alignment.held_out
         count = _pairs(plan, bitext, language, max(sentences, held_out + 1))
         if count is None:
@@ -53,15 +52,15 @@ def _adjustments(plan: Any, targets: Sequence[str]) -> Iterator[tuple[str, str, 
         for item in artifact.measurements:
             files += plan.inputs("measurements", f"{paper}/{item.name}")
     names = {match[1] for file in files if (match := re.search(r"/runs/([^/]+)/", file))}
-    known = {run.id: run for run in plan.runs}
-    for name in sorted(names & known.keys()):
-        run: Run | None = known[name]
+    runs = {run.id: run for run in plan.runs}
+    for name in sorted(names & runs.keys()):
+        run: Run | None = runs[name]
         while run is not None:
             if run.kind == "adjustment":
                 options = run.specification["hyperparameters"]
                 bitext, language = run.specification["bitext"], str(run.language)
                 yield run.family, bitext, language, options["sentences"]
-            run = known[run.start] if run.start else None
+            run = runs[run.start] if run.start else None
 
 
 def _pairs(plan: Any, bitext: str, language: str, wanted: int) -> int | None:
@@ -87,7 +86,8 @@ def _pairs(plan: Any, bitext: str, language: str, wanted: int) -> int | None:
                 count += _lines(file, wanted)
             except (OSError, EOFError, zipfile.BadZipFile, lzma.LZMAError):
                 return None  # the job that reads it reports the damage
-    return min(count, getattr(item, "limit", None) or count)
+    limit: int | None = getattr(item, "limit", None)
+    return min(count, limit or count)
 
 
 def _lines(file: Path, most: int) -> int:

@@ -14,7 +14,7 @@ from mbert_atlas.config.merging import with_values
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED
-from mbert_atlas.config.ranges import check_length, check_ranges
+from mbert_atlas.config.ranges import check_ranges
 from mbert_atlas.config.runs import FinetuningRuns
 from mbert_atlas.config.search import Search
 
@@ -139,7 +139,7 @@ def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None
     ref.check_examples(config, f"{at}.evaluate", family.encoding, family.evaluate)
     if family.train in config.datasets:
         _check_overlap(config, family, at)
-    check_length(config, family)
+    _check_length(config, family)
     codes = ref.training_languages(config, family) if family.train_languages else []
     ref.check_languages(config, f"{at}.train_languages", codes, family.train)
     _check_methods(config, name, family)
@@ -174,6 +174,19 @@ def _check_methods(config: Config, name: str, family: FinetuningRuns) -> None:
         raise Mistake(place, f"{' and '.join(ways)}; they cannot be combined", "drop one of them")
     else:
         ref.check_task(config, f"{place}.encoding", data.encoding, next(iter(tasks.values())))
+
+
+def _check_length(config: Config, family: FinetuningRuns) -> None:
+    """Report an encoding that is longer than the encoder of a family, where its size is known."""
+    base = ref.base_of(config, family.encoder)
+    for _ in config.encoders:
+        if (encoder := config.encoders.get(base)) and encoder.changed:
+            base = encoder.changed.encoder
+    encoder, encoding = config.encoders.get(base), config.encodings.get(family.encoding)
+    positions = encoder.scratch.pretraining.positions if encoder and encoder.scratch else None
+    if positions and encoding and encoding.max_length > positions:
+        problem = f"{encoding.max_length} subwords, and the encoder {base!r} takes {positions}"
+        report(Mistake(f"encodings.{family.encoding}.max_length", problem, "take fewer"))
 
 
 def _check_overlap(config: Config, family: FinetuningRuns, at: str) -> None:

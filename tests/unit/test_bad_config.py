@@ -144,7 +144,11 @@ def test_mistakes_with_consequences(tmp_path, text, sentence):
     [
         ("datasets: [xnli]", "datasets: {xnli: {seed: 1}}", "line 1, key datasets: a mapping is"),
         ("runs:\n  nli: x", "runs: {nli: {encoder: mbert}}", "line 2, key runs.nli: a mapping is"),
-        ("liu2020: {layers: 1}", "liu2020: 3", "valid dictionary or instance of Section, found 3"),
+        (
+            "alignment: {held_out: 1}",
+            "alignment: 3",
+            "valid dictionary or instance of Alignment",
+        ),
     ],
 )
 def test_a_list_is_an_error_though_a_later_file_has_a_mapping(tmp_path, first, second, sentence):

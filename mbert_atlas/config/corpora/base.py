@@ -28,8 +28,8 @@ def _upstream_path(path: str) -> str:
         raise ValueError(f"{problem}; close or delete them") from error
     for _, name, form, conversion in parts:
         if name is not None and (name not in PLACEHOLDERS or form or conversion):
-            known = ", ".join(sorted(PLACEHOLDERS))
-            raise ValueError(f"{path!r} has a placeholder that is not known; use one of {known}")
+            choices = ", ".join(sorted(PLACEHOLDERS))
+            raise ValueError(f"{path!r} has a placeholder that is not known; use one of {choices}")
     literal = "".join(text + ("x" if name else "") for text, name, *_ in parts)
     is_plain = literal.isprintable() and literal == literal.strip() and not set(literal) & set(_ODD)
     folders = literal.split("/")
