@@ -26,7 +26,7 @@ def check_sizes(plan: Any, targets: Sequence[str]) -> None:
     A DataError (several: DataErrors) names what is larger than a bitext; its key is one of the
     merged config.
     """
-    mistakes = []
+    mistakes: dict[str, DataError] = {}
     for family, bitext, language, sentences in dict.fromkeys(_adjustments(plan, targets)):
         held_out = plan.config.alignment.held_out
         count = _pairs(plan, bitext, language, max(sentences, held_out + 1))
@@ -35,13 +35,22 @@ def check_sizes(plan: Any, targets: Sequence[str]) -> None:
         holds = f"{bitext!r} has {count} sentence pairs of {language!r}"
         if held_out >= count:
             problem = f"{held_out} are held out, and {holds}"
-            mistakes.append(DataError("config", "key alignment.held_out", problem, "take fewer"))
+            where = "key alignment.held_out"
+            mistakes.setdefault(where, DataError("config", where, problem, "take fewer"))
         if sentences > count:
             problem = f"{sentences} sentences are requested, and {holds}"
-            where = f"key runs.{family}.published.sentences"
-            mistakes.append(DataError("config", where, problem, "request fewer"))
+            where = f"key runs.{_origin(plan, family, sentences)}.published.sentences"
+            mistakes.setdefault(where, DataError("config", where, problem, "request fewer"))
     if mistakes:
-        raise joined(mistakes)
+        raise joined(mistakes.values())
+
+
+def _origin(plan: Any, family: str, sentences: int) -> str:
+    """Return the family from which one has inherited its number of sentences, or itself."""
+    runs = plan.config.runs
+    while (below := runs[family].like) in runs and runs[below].published.sentences == sentences:
+        family = below
+    return family
 
 
 def _adjustments(plan: Any, targets: Sequence[str]) -> Iterator[tuple[str, str, str, int]]:

@@ -105,7 +105,7 @@ def adjusting(plan):
             "miniature: {sizes: {bitext_sentences: 400}}\n",
             "500 are held out, and 'wikimatrix' has 400",
         ),
-        ("datasets: {wikimatrix: {limit: 300}}\n", "has 300 sentence pairs of 'ru'; take fewer"),
+        ("datasets: {wikimatrix: {limit: 300}}\n", "has 300 sentence pairs of 'hi'; take fewer"),
     ],
 )
 def test_sizes_above_that_of_a_generated_bitext(tmp_path, text, sentence):

@@ -25,8 +25,8 @@ PAPER = "liu2020:\n  "
         (PAPER + "translation: {shown: {es: [-1]}}\n", "shown.es.0: Input should be greater than"),
         (PAPER + "retrieval: {texts: newstest}\n", "'newstest' is not defined"),
         (
-            "datasets: {muse: {languages: [de, pl]}}\n",
-            "liu2020.retrieval.texts: 'pl' is not defined in datasets.wikipedia.languages",
+            PAPER + "retrieval: {texts: wikipedia}\ndatasets: {wikipedia: {languages: [en]}}\n",
+            "liu2020.retrieval.texts: 'ar' is not defined in datasets.wikipedia.languages",
         ),
         (PAPER + "transfer: {runs: {finetune: [nli-1, xnli-upper]}}\n", "'nli-1' is not defined"),
         (PAPER + "inference: {runs: 'tune-{encoder}'}\n", "'tune-mbert' is not defined"),
