@@ -81,7 +81,7 @@ def _pairs(plan: Any, bitext: str, language: str, wanted: int) -> int | None:
     if item.parent:
         return _pairs(plan, item.parent, language, wanted)
     if config.miniature:
-        count = config.miniature.sizes.bitext_sentences
+        count: int = config.miniature.sizes.bitext_sentences
     else:
         copies = Mirror.read(config.mirror) if config.mirror else None
         count = 0

@@ -1,6 +1,5 @@
 """Checks that the parts of a config fit together, before any job; each reports its mistakes."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -45,9 +44,7 @@ def check_config(
             check_name("miniature.lending", code, ["en", *languages], " in miniature.languages")
     for section in NAMED:
         for name in getattr(config, section):
-            if not re.fullmatch(r"\w([\w.-]*\w)?", name, re.ASCII):
-                fix = "use letters, digits, and . _ - between them"
-                report(Mistake(f"{section}.{name}", f"{name!r} becomes a file name", fix))
+            ref.check_file_name(f"{section}.{name}", name)
     for check, entries in (
         (partial(_check_dataset, codes=codes), config.datasets),
         (_check_encoder, config.encoders),

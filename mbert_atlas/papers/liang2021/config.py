@@ -107,6 +107,7 @@ def check(config: Any) -> None:
     for model in paper.encoders:
         check_name(f"{at}.tokens.texts", model, texts, " there")
     for name, languages in paper.pairs.sets.items():
+        ref.check_file_name(f"{at}.pairs.sets.{name}", name)
         ref.check_languages(config, f"{at}.pairs.sets.{name}", languages, texts["mbert"])
     if texts["mbert"] in config.datasets:
         count = len(config.datasets[texts["mbert"]].languages)
