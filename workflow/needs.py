@@ -19,8 +19,13 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
     One on the hub is known once it is in the mirror or among the downloads. A DataError (several:
     DataErrors) names what an encoder lacks, the artifacts that need it, and the fix.
     """
+    empty = [target for target in targets or ["all"] if target in ("all", "highlights")]
+    if empty and not plan.papers:
+        problem = f"no paper is selected, so {empty[0]!r} has nothing to make"
+        fix = "name papers, leave the key out for all of them, or request another target"
+        raise DataError("config", "key papers", problem, fix)
     needs: dict[Need, list[str]] = {}
-    for paper, name in _requested(plan, targets):
+    for paper, name in requested(plan, targets):
         for need in plan.papers[paper].needs.get(name, ()):
             needs.setdefault(need, []).append(f"{paper}_{name}")
     facts = {name: item for name in plan.config.encoders if (item := _facts(plan, name))}
@@ -44,7 +49,7 @@ def _sentencepiece_mistake(name: str, is_sentencepiece: bool) -> DataError:
     return DataError("config", f"key encoders.{name}.sentencepiece", problem, fix)
 
 
-def _requested(plan: Plan, targets: Sequence[str]) -> list[tuple[str, str]]:
+def requested(plan: Plan, targets: Sequence[str]) -> list[tuple[str, str]]:
     """Return paper and artifact of all that targets name; those of other targets are not known."""
     chosen: list[tuple[str, str]] = []
     for target in targets or ["all"]:

@@ -4,7 +4,8 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,14 @@ from mbert_atlas.cells import Cell, as_values, files_of
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.model import Config, Resources
-from mbert_atlas.config.reading import BASE
+from mbert_atlas.config.reading import BASE, with_lines
 from mbert_atlas.encoders import shipping
-from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
-from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
-from mbert_atlas.scorecard.claims import read_claims
+from mbert_atlas.plan.plan import REPORTED, Plan
+from workflow.files import check_files
 from workflow.supervision import growth
 
 _REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
@@ -43,9 +43,10 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
     try:
         languages = Languages.read(home / "resources/languages.csv")
         read = _read(workflow, config, home, languages)
-        plan = WorkflowPlan(read, languages, _shipped(workflow, read, home), home)
-        if workflow.is_main_process:  # and not again in every job
-            _check_files(plan)
+        with lines_of_config(workflow, config, home):
+            plan = WorkflowPlan(read, languages, _shipped(workflow, read, home), home)
+            if workflow.is_main_process:  # and not again in every job
+                check_files(plan)
     except AtlasError as error:
         raise WorkflowError(str(error)) from None
     config |= read.model_dump(include={"downloads", "mirror", "offline"})
@@ -282,11 +283,26 @@ class WorkflowPlan(Plan):
         return shlex.join(words)
 
 
-def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:
+@contextmanager
+def lines_of_config(workflow: Any, config: Mapping[str, Any], home: Path) -> Iterator[None]:
+    """Give a DataError about a key of the merged config the file and the line of that key."""
+    try:
+        yield
+    except DataError as error:
+        files = _files_of_config(workflow, config, home)
+        raise with_lines(error, files, workflow.config_settings.config) from None
+
+
+def _files_of_config(workflow: Any, config: Mapping[str, Any], home: Path) -> list[Path | str]:
+    """Return the files that a config was merged from, the last one wins."""
     # Snakemake lists the presets of the command line first, although they override the others.
     presets = len(workflow.overwrite_configfiles)
     is_module = workflow.modifier.skip_configfile
     below = [home / BASE, *papers.config_files(config, home)] if is_module else []
+    return [*below, *workflow.configfiles[presets:], *workflow.configfiles[:presets]]
+
+
+def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:
     sources = [
         *(home / "workflow/rules").glob("*.smk"),
         *(home / "mbert_atlas/papers").glob("*/artifacts.py"),
@@ -294,7 +310,7 @@ def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Langu
     requested = {name for path in sources for name in _REQUESTED.findall(path.read_text())}
     return papers.read_config(
         config,
-        [*below, *workflow.configfiles[presets:], *workflow.configfiles[:presets]],
+        _files_of_config(workflow, config, home),
         languages=[item.code for item in languages],
         rules={*resource_keys(), *requested},
         typed=workflow.config_settings.config,
@@ -313,17 +329,3 @@ def _shipped(workflow: Any, config: Config, home: Path) -> dict[str, Mapping[str
             elif workflow.is_main_process:
                 logger.info(f"encoders.{name} is trained: {reason}.")
     return shipped
-
-
-def _check_files(plan: Plan) -> None:
-    """Check the files that the config names, before any job starts."""
-    codes = [item.code for item in plan.languages]
-    for name in plan.papers:
-        claims, reported = (plan.home / file.format(name) for file in (CLAIMS, REPORTED))
-        read_claims(claims, name, reported, languages=codes)
-    for encoder in plan.config.encoders.values():
-        if encoder.folder:
-            check_folder(Path(encoder.folder))
-    if plan.config.mirror and not Path(plan.config.mirror).is_dir():
-        problem = f"there is no folder {plan.config.mirror}"
-        raise DataError("config", "key mirror", problem, "correct the path")

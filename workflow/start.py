@@ -13,8 +13,9 @@ from snakemake.exceptions import WorkflowError
 from mbert_atlas import papers
 from mbert_atlas.config.reading import BASE, read_yaml
 from mbert_atlas.errors import AtlasError, DataError, joined
-from mbert_atlas.plan.plan import Plan
 from workflow.needs import check_needs
+from workflow.plan import WorkflowPlan, lines_of_config
+from workflow.sizes import check_sizes
 
 _GIVEN_ONCE = {"--configfile": ("--configfile", "--configfiles"), "--config": ("--config", "-C")}
 """Options that take several values; a second one drops the values of the first."""
@@ -57,8 +58,8 @@ def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
         raise WorkflowError(str(joined(mistakes)))
 
 
-def check_targets(workflow: Any, plan: Plan) -> None:
-    """Reject a target that no rule makes, or whose encoder lacks what it needs.
+def check_targets(workflow: Any, plan: WorkflowPlan) -> None:
+    """Reject a target that no rule makes, or whose encoder or bitext lacks what it needs.
 
     The WorkflowError suggests similar targets, or what to change.
     """
@@ -88,7 +89,9 @@ def check_targets(workflow: Any, plan: Plan) -> None:
         raise WorkflowError(f"Nothing makes {target!r}; {fix}")
     if options:
         try:
-            check_needs(plan, options.targets)
+            with lines_of_config(workflow, plan.config.model_dump(), plan.home):
+                check_needs(plan, options.targets)
+                check_sizes(plan, options.targets)
         except AtlasError as error:
             raise WorkflowError(str(error)) from None
 

@@ -1,6 +1,5 @@
 """Checks that the parts of a config fit together, before any job; each reports its mistakes."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from mbert_atlas.config.merging import with_values
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED
+from mbert_atlas.config.ranges import check_ranges
 from mbert_atlas.config.runs import FinetuningRuns
 from mbert_atlas.config.search import Search
 
@@ -30,6 +30,7 @@ def check_config(
     ``written`` the languages that synthetic data can have; if empty, any.
     """
     ref.check_references(config, config)
+    check_ranges(config)
     for code, other in config.languages_instead.items():
         check_name(f"languages_instead.{code}", other, codes or [other], " as a language")
     if config.miniature:
@@ -43,9 +44,7 @@ def check_config(
             check_name("miniature.lending", code, ["en", *languages], " in miniature.languages")
     for section in NAMED:
         for name in getattr(config, section):
-            if not re.fullmatch(r"\w[\w.+-]*", name, re.ASCII):
-                fix = "use letters, digits, and . _ + - between them"
-                report(Mistake(f"{section}.{name}", f"{name!r} becomes a file name", fix))
+            ref.check_file_name(f"{section}.{name}", name)
     for check, entries in (
         (partial(_check_dataset, codes=codes), config.datasets),
         (_check_encoder, config.encoders),
@@ -55,8 +54,9 @@ def check_config(
             with going_on():
                 check(config, name)
     _check_fitted_head(config)
-    for name in set(config.static_vectors) & set(config.encoders):
-        report(Mistake(f"static_vectors.{name}", "an encoder has this name", "rename one"))
+    for section in ("static_vectors", "runs"):
+        for name in set(getattr(config, section)) & set(config.encoders):
+            report(Mistake(f"{section}.{name}", "an encoder has this name", "rename one"))
     for rule in config.resources:
         check_name(f"resources.{rule}", rule, rules or [rule], " as a rule that takes resources")
 
@@ -239,7 +239,8 @@ def _check_search(config: Config, place: str, family: FinetuningRuns, search: Se
 def _check_value(place: str, values: Mapping[str, Any], path: str, choice: Any) -> None:
     """Report a value of a search that its hyperparameter cannot have."""
     try:
-        Finetuning.model_validate(with_values(values, {path: choice}))
+        changed = Finetuning.model_validate(with_values(values, {path: choice}))
+        check_ranges(changed, place.removesuffix(f".{path}"))
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
         report(Mistake(place, f"{problem}, found {choice!r}", "correct it"))

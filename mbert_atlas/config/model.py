@@ -26,7 +26,7 @@ class Alignment(ConfigModel):
     """Longest sentence on either side (authors' loader)."""
     held_out: int = Field(5000, ge=1)
     """Sentences per language held out of adjustment, for histograms."""
-    maximum_length: int = Field(512, ge=8)
+    maximum_length: int = Field(512, ge=8, le=512)
     """Longest sentence in subwords; BERT takes at most 512."""
     gold: dict[BitextName, Annotated[str, corpus("gold_alignment")]] = Field(default_factory=dict)
     """By bitext dataset, the gold_alignment dataset that scores its alignment."""

@@ -4,7 +4,7 @@ Languages are replaced, families completed, and entries that are null removed, t
 depends on them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS
@@ -38,7 +38,99 @@ def prepared(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises a Mistake, as :func:`completed`, or if no list has a language that is to be replaced.
     """
     values = _with_languages_instead(values)
-    return _without_removed({**values, "runs": completed(values.get("runs") or {})})
+    values = {**values, "runs": completed(values.get("runs") or {})}
+    return _without_removed(_without_unread(values))
+
+
+def asked_for(values: Mapping[str, Any]) -> set[str]:
+    """Return the names of the datasets and encoders that runs or artifacts of a config need.
+
+    A text anywhere in it counts as a name, so that there may be too many, and never too few.
+    """
+    entries = {
+        name: _texts(entry)
+        for section in NAMED[:-1]
+        if isinstance(found := values.get(section), Mapping)
+        for name, entry in found.items()
+    }
+    gold = values["alignment"].get("gold") if isinstance(values.get("alignment"), Mapping) else {}
+    for bitext, name in gold.items() if isinstance(gold, Mapping) else ():
+        entries.setdefault(bitext, set()).add(name)
+    left_out = {*NAMED[:-1], "alignment"}
+    needed = _texts({key: item for key, item in values.items() if key not in left_out})
+    while more := set().union(*(entries.pop(name) for name in needed & entries.keys())):
+        needed |= more
+    return needed
+
+
+def _texts(item: Any) -> set[Any]:
+    """Return all keys and texts in a part of a config; of ``name/language`` the name, too."""
+    if isinstance(item, Mapping):
+        return set(item).union(*map(_texts, item.values()))
+    if isinstance(item, list | tuple):
+        return set().union(*map(_texts, item))
+    return {item, item.partition("/")[0]} if isinstance(item, str) else set()
+
+
+def _without_unread(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a config without replacing languages that have no file and that nothing reads."""
+    instead, datasets = values.get("languages_instead"), values.get("datasets")
+    if not isinstance(instead, Mapping) or not isinstance(datasets, Mapping):
+        return values
+    needed, changed = asked_for(values), dict[str, Any]()
+    for name, item in datasets.items():
+        languages, files = (
+            item.get(key) if isinstance(item, Mapping) else None
+            for key in ("languages", "files_by_language")
+        )
+        if isinstance(languages, list) and isinstance(files, Mapping) and not item.get("files"):
+            kept = [
+                code
+                for code in languages
+                if code in files
+                or code not in instead.values()
+                or any(_reads(part, name, code) for part in _readers(values, name, code, needed))
+            ]
+            changed[name] = {**item, "languages": kept} if kept else None
+    return {**values, "datasets": {**datasets, **changed}}
+
+
+def _readers(
+    values: Mapping[str, Any], dataset: str, code: str, needed: Collection[str]
+) -> Iterator[Any]:
+    """Yield the parts of a config that may read a dataset in a language."""
+    sections = [values.get(section) or {} for section in NAMED]
+    for key, part in values.items():
+        if key not in (*NAMED, "alignment", "languages_instead", "fitted_head"):
+            # Papers read running texts in the languages of other keys.
+            is_text = values["datasets"][dataset].get("corpus") in ("wikipedia", "plain_text")
+            if not is_text or code in _texts(part):
+                yield part
+    yield values.get("runs")
+    entries = [entry for section in sections[:-1] for entry in section.items()]
+    used = [entry for name, entry in entries if name in needed and name != dataset]
+    yield from used
+    if any(isinstance(entry, Mapping) and entry.get("language_model_head") for entry in used):
+        yield values.get("fitted_head")
+
+
+def _reads(part: Any, dataset: str, code: str) -> bool:
+    """Return whether a part of a config names a dataset, and no languages without this one."""
+    if isinstance(part, list):
+        return any(_reads(item, dataset, code) for item in part)
+    if not isinstance(part, Mapping):
+        return False
+    for key, item in part.items():
+        languages = item if key == dataset else None
+        if item == dataset or (isinstance(item, list) and dataset in item):
+            languages = part.get("train_languages" if key == "train" else "languages")
+        elif key != dataset:
+            if _reads(item, dataset, code):
+                return True
+            continue
+        if not isinstance(languages, list) or code in languages or "{language}" in languages:
+            return True
+    return False
 
 
 def completed(runs: Any) -> Any:
@@ -49,10 +141,12 @@ def completed(runs: Any) -> Any:
     a name is not there, or there twice; families are like each other in a circle; or there is a
     ``*`` without such keys, or the reverse.
     """
-    if not isinstance(runs, Mapping) or not all(
-        isinstance(family, Mapping | None) for family in runs.values()
-    ):
+    if not isinstance(runs, Mapping):
         return runs  # pydantic reports what is wrong with it
+    for name, family in runs.items():
+        if not isinstance(family, Mapping | None):
+            problem = f"a mapping is expected, found {family!r}"
+            raise Mistake(f"runs.{name}", problem, "write the keys of a family, or null")
 
     def complete(name: str, seen: Sequence[str] = ()) -> Mapping[str, Any] | None:
         family: Mapping[str, Any] | None = runs[name]
@@ -62,6 +156,9 @@ def completed(runs: Any) -> Any:
         if name in seen:
             circle = " -> ".join([*seen, name])
             raise Mistake(f"runs.{name}.like", f"{circle} is a circle", "break it")
+        if not isinstance(other, str):
+            problem = f"the name of a family is expected, found {other!r}"
+            raise Mistake(f"runs.{name}.like", problem, "name one, or drop the key")
         check_name(f"runs.{name}.like", other, runs)
         whole = complete(other, [*seen, name])
         return None if whole is None else _like(whole, family)
@@ -89,7 +186,11 @@ def _each(
         raise Mistake(f"runs.{name}", problem, "write both or neither")
     if isinstance(variants, Mapping):
         for variant, settings in variants.items():
-            if isinstance(settings, Mapping):  # null leaves one out
+            if settings is not None and not isinstance(settings, Mapping):
+                problem = f"settings are expected, found {settings!r}"
+                fix = "write them as a mapping, or null"
+                raise Mistake(f"runs.{name}.variants.{variant}", problem, fix)
+            if settings is not None:  # null leaves one out
                 whole = _like({**family, "variants": None}, {"published": settings})
                 yield name.replace("*", str(variant)), whole
     elif isinstance(encoders, list) and encoders:
@@ -130,8 +231,8 @@ def _corrected_over_published(family: Mapping[str, Any]) -> Mapping[str, Any]:
 def _with_languages_instead(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a config with other languages in place of some, each once in a list or mapping."""
     instead = values.get("languages_instead")
-    if not isinstance(instead, Mapping):
-        return values
+    if not isinstance(instead, Mapping) or not all(isinstance(c, str) for c in instead.values()):
+        return values  # pydantic reports what is wrong with it
     seen = set[str]()
 
     def other(text: Any) -> Any:

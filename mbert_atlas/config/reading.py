@@ -1,6 +1,7 @@
 """Reading config files: every mistake is named with file, line, key and fix."""
 
 import difflib
+import reprlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -17,6 +18,8 @@ from mbert_atlas.errors import DataError, joined
 BASE = Path("config/config.yaml")
 _TAGS = ("corpus", "kind", "task")
 """Keys that discriminate the models of a union."""
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -80,6 +83,26 @@ def located(
     return joined(errors)
 
 
+def with_lines(
+    error: DataError, files: Sequence[Path | str], typed: Collection[str] = ()
+) -> DataError:
+    """Return an error whose mistakes in a merged config, ``config, key seeds``, have their lines.
+
+    For ``files`` and ``typed`` see :func:`validate`.
+    """
+    errors = getattr(error, "errors", [error])
+    mistakes = [
+        Mistake(item.where.removeprefix("key "), item.problem, item.fix)
+        for item in errors
+        if item.path == "config"
+    ]
+    others = [item for item in errors if item.path != "config"]
+    if not mistakes:
+        return error
+    placed = located(mistakes, files, typed)
+    return joined([*others, *getattr(placed, "errors", [placed])])
+
+
 def _locate(place: str, lines: dict[str, dict[str, int]]) -> tuple[str, int]:
     """Return file and line where the longest prefix of a key is written last; line 0: nowhere."""
     while place:
@@ -112,8 +135,16 @@ def _mistake(
         case "too_short" if error["ctx"]["actual_length"] == 0:
             problem = "the list is empty"
             fix = "name something, or leave the key out; null removes what is inherited"
-        case kind if kind != "value_error":
-            problem += f", found {error['input']!r}"
+        case "union_tag_not_found":
+            problem = f"the key {error['ctx']['discriminator']} is missing"
+        case "union_tag_invalid":
+            keys.append(error["ctx"]["discriminator"].strip("'"))
+            problem = f"{error['ctx']['tag']!r} is not one of {error['ctx']['expected_tags']}"
+        case "value_error":
+            stated, mark, own_fix = problem.rpartition("; ")
+            problem, fix = (stated, own_fix) if mark else (problem, fix)
+        case _:
+            problem += f", found {_SHORT.repr(error['input'])}"
     return Mistake(".".join(keys), problem, fix)
 
 

@@ -1,5 +1,6 @@
 """What one part of a config names of another: types of such names, and checks that report."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import UnionType
@@ -85,6 +86,13 @@ def _check_effects(part: ConfigModel, place: str) -> None:
             setting = getattr(part, other)
             problem = f"this has no effect with `{other}: {'null' if setting is None else setting}`"
             report(Mistake(f"{place}.{key}".strip("."), problem, "leave it out"))
+
+
+def check_file_name(place: str, name: str) -> None:
+    """Report a name that no rule of the workflow can have in a path."""
+    if not re.fullmatch(r"\w([\w.-]*\w)?", name, re.ASCII):
+        fix = "use letters, digits, and . _ - between them"
+        report(Mistake(place, f"{name!r} becomes a file name", fix))
 
 
 def encoding_of(config: Any, family: str) -> Any:

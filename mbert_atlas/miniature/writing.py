@@ -72,6 +72,18 @@ def write_miniature(
         (folder / "MANIFEST.tsv").write_text(lines(rows), encoding="utf-8")
 
 
+def written_names(languages: Sequence[str]) -> frozenset[str]:
+    """Return the names of the files that :func:`write_miniature` writes for some languages."""
+    chosen = [MINIATURE_LANGUAGES[code] for code in dict.fromkeys(["en", *languages])]
+    smallest = {
+        name: next(item.ge for item in field.metadata if hasattr(item, "ge"))
+        for name, field in MiniatureSizes.model_fields.items()
+    }
+    texts = [language for language in chosen if language.code in languages]
+    data = Generator(chosen, chosen, texts, 1, MiniatureSizes.model_validate(smallest))
+    return frozenset(name for source, _ in _SOURCES for name, _ in source(data))
+
+
 def _packed(name: str, content: Content) -> bytes:
     """Return a file as its suffix says; the bytes depend on nothing but the content."""
     if isinstance(content, str):

@@ -4,7 +4,7 @@ A paper's ``config.py`` holds ``Section``, the model of its section of the confi
 ``check(config)``, which reports what of that section does not fit the rest.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -71,6 +71,7 @@ def read_config(
     """
     values = {key: _typed(key, item) if key in typed else item for key, item in values.items()}
     contents = [read_yaml(Path(file)) for file in files]
+    _check_shapes(files, contents)
     # Snakemake lists what a preset changes first; the order is that of the lowest file.
     below: dict[str, Any] = reduce(merge, contents, dict[str, Any]())
     if values:  # in a module of another workflow its files have keys for others, too
@@ -93,6 +94,7 @@ def read_config(
     written = miniature.MINIATURE_LANGUAGES if miniature else ()
     checks = [
         lambda config: check_config(config, languages, rules, written),
+        _check_charged,
         *(import_module(f"{__name__}.{paper}.config").check for paper in papers),
     ]
     return validate(config_model(papers), values, files, typed, checks)
@@ -123,6 +125,32 @@ def _selected(config: Mapping[str, Any]) -> list[str]:
     return [paper for paper in names() if paper in papers]
 
 
+def _check_shapes(files: Sequence[Path | str], contents: Sequence[Mapping[str, Any]]) -> None:
+    """Raise a DataError for a value in place of a mapping that files before and after it have."""
+    for number, content in enumerate(contents):
+        below, above = (
+            reduce(merge, some, dict[str, Any]())
+            for some in (contents[:number], contents[number + 1 :])
+        )
+        for place, found in _no_mappings(below, content, above):
+            where = f"line {strict_yaml.lines(Path(files[number]))[place]}, key {place}"
+            problem = f"a mapping is expected, as in other files, found {found!r}"
+            raise DataError(files[number], where, problem, "write one, or delete the line")
+
+
+def _no_mappings(
+    below: Mapping[str, Any], here: Mapping[str, Any], above: Mapping[str, Any], place: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Yield place and value where ``here`` alone has something else than a mapping or null."""
+    for key, value in here.items():
+        old, new = below.get(key), above.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            if isinstance(value, Mapping):
+                yield from _no_mappings(old, value, new, f"{place}{key}.")
+            elif value is not None:
+                yield f"{place}{key}", value
+
+
 def _typed(key: str, value: Any) -> Any:
     """Return a value of ``--config``, texts read as YAML."""
     if isinstance(value, Mapping):
@@ -134,6 +162,12 @@ def _typed(key: str, value: Any) -> Any:
     except ValueError as error:
         problem, _, fix = str(error).partition("; ")
         raise DataError("--config", f"key {key}", problem, fix) from error
+
+
+def _check_charged(config: Config) -> None:
+    """Report families of runs whose cost is attributed to no paper of the repository."""
+    for name, family in config.runs.items():
+        check_name(f"runs.{name}.paper", family.paper, names(), " as a paper")
 
 
 def _check_nulls(values: Mapping[str, Any], contents: Sequence[Mapping[str, Any]]) -> None:

@@ -18,7 +18,7 @@ from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.runs import AdjustmentRuns, FinetuningRuns
 from mbert_atlas.config.search import Search
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.randomness import generator
 
 Draw = dict[str, Any]
@@ -98,10 +98,8 @@ class RunTable:
             )
             draws[run.id] = values
             if self._by_id.setdefault(run.id, run) is not run:
-                raise AtlasError(
-                    f"config, key runs.{run.id}: the search for {name!r} has a run of this name; "
-                    "rename the family."
-                )
+                problem = f"the search for {name!r} has a run of this name"
+                raise DataError("config", f"key runs.{run.id}", problem, "rename the family")
         return draws
 
     def __iter__(self) -> Iterator[Run]:
@@ -125,18 +123,17 @@ class RunTable:
         if key in self._by_key:
             return self._by_key[key]
         if spec.languages and language not in spec.languages:
-            raise AtlasError(
-                f"config, key runs.{family}.languages: {language!r} is requested but not listed; "
-                "add it there or drop it where it is used."
-            )
+            problem = f"{language!r} is requested but not listed"
+            fix = "add it there or drop it where it is used"
+            raise DataError("config", f"key runs.{family}.languages", problem, fix)
         run = self._resolve(family, language, protocol)
         content = json.dumps([run.specification, run.seeds], sort_keys=True)
         run = self._by_content.setdefault(content, run)
         if self._by_id.setdefault(run.id, run) is not run:
-            raise AtlasError(
-                f"config, key runs.{family}: its run {run.id!r} has the name of another run of "
-                f"runs.{self._by_id[run.id].family}; rename one of the two families."
-            )
+            other = f"runs.{self._by_id[run.id].family}"
+            problem = f"its run {run.id!r} has the name of another run of {other}"
+            fix = "rename one of the two families"
+            raise DataError("config", f"key runs.{family}", problem, fix)
         self._by_key[key] = run
         return run
 
@@ -244,9 +241,9 @@ def _combinations(name: str, search: Search) -> list[Draw]:
     if search.kind == "grid" or search.draws is None:
         return combinations
     if len(combinations) < search.draws:
-        raise AtlasError(
-            f"config, key runs.{name}.search.draws: {search.draws} different draws are "
-            f"requested, but the space holds {len(combinations)}; request fewer or widen it."
-        )
+        problem = f"{search.draws} different draws are requested, but the space holds "
+        problem += str(len(combinations))
+        where, fix = f"key runs.{name}.search.draws", "request fewer or widen it"
+        raise DataError("config", where, problem, fix)
     chosen = generator(search.seed, "search", name).permutation(len(combinations))
     return [combinations[number] for number in chosen[: search.draws]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from configs import CODES, ROOT, config_errors, values
+from configs import CODES, FILES, ROOT, config_errors, values
 from safetensors.numpy import save, save_file
 
 from mbert_atlas import papers, strict_yaml
@@ -139,6 +139,26 @@ def test_mistakes_with_consequences(tmp_path, text, sentence):
     assert sentence in config_errors(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "sentence"),
+    [
+        ("datasets: [xnli]", "datasets: {xnli: {seed: 1}}", "line 1, key datasets: a mapping is"),
+        ("runs:\n  nli: x", "runs: {nli: {encoder: mbert}}", "line 2, key runs.nli: a mapping is"),
+        (
+            "alignment: {held_out: 1}",
+            "alignment: 3",
+            "valid dictionary or instance of Alignment",
+        ),
+    ],
+)
+def test_a_list_is_an_error_though_a_later_file_has_a_mapping(tmp_path, first, second, sentence):
+    files = [tmp_path / "first.yaml", tmp_path / "second.yaml"]
+    for file, text in zip(files, (first, second), strict=True):
+        file.write_text(text + "\n")
+    with pytest.raises(DataError, match=re.escape(sentence)):
+        papers.load(files, ROOT, CODES)
+
+
 def test_numbers_that_yaml_takes_for_texts_are_numbers(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("runs: {nli: {published: {optimisation: {learning_rate: 3e-5}}}}\n")
@@ -157,8 +177,8 @@ def test_what_is_typed_after_config_is_yaml(typed, expected):
 
 
 FAMILY = {
-    **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
-    **{"train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
+    **{"kind": "finetuning", "paper": papers.names()[0], "encoder": "mbert"},
+    **{"encoding": "inference", "train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
 }
 STAR = {**FAMILY, "variants": {"a": {}, "b": {}}}
 BOTH = {**FAMILY, "encoders": ["mbert", "xlmr"]}
@@ -194,6 +214,50 @@ def test_languages_instead_stand_wherever_the_others_did(tmp_path):
     assert "ko" in found.datasets["xnli"].languages
     assert found.datasets["xnli"].languages.count("ko") == 1
     RunTable(found)
+
+
+SPARSE = """languages_instead: {sw: ko}
+datasets:
+  sparse:
+    corpus: plain_text
+    format: lines
+    languages: [en, sw]
+    files_by_language: {en: [{path: a/en.txt}], sw: [{path: a/sw.txt}]}
+"""
+SCRATCH = "{%s: {hub: null, scratch: {texts: [sparse], pretraining: {}}}}"
+ENGLISH = SCRATCH.replace("[sparse]", "[sparse], languages: [en]")
+
+
+@pytest.mark.parametrize(
+    ("more", "is_needed"),
+    [
+        ("", False),
+        (f"encoders: {SCRATCH % 'unused'}\n", False),
+        (f"encoders: {SCRATCH % 'mbert'}\n", True),
+        (f"encoders: {ENGLISH % 'mbert'}\n", False),
+        ("runs: {nli: {train: sparse}}\n", True),
+    ],
+)
+def test_replaced_languages_need_files_only_where_something_reads_them(tmp_path, more, is_needed):
+    path = tmp_path / "mine.yaml"
+    path.write_text(SPARSE + more)
+    if is_needed:
+        assert "line 6, key datasets.sparse.languages: 'ko' has no file" in config_errors(
+            tmp_path, SPARSE + more
+        )
+    else:
+        found = papers.read_config(values(**read_yaml(path)), [*FILES, path], CODES)
+        assert found.datasets["sparse"].languages == ["en"]
+
+
+def test_small_takes_a_language_whose_texts_only_another_encoder_would_read(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("languages_instead: {id: ko}\n")
+    found = papers.load([ROOT / "config/small.yaml", path], ROOT, CODES)
+    assert "ko" not in found.datasets["bible"].languages
+    scratch = [ROOT / "config/small.yaml", ROOT / "config/small-scratch.yaml", path]
+    with pytest.raises(DataError, match=r"datasets\.bible\.languages: 'ko' has no file"):
+        papers.load(scratch, ROOT, CODES)
 
 
 CONFIG = {"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8, "vocab_size": 3}

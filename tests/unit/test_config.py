@@ -110,7 +110,7 @@ SHARED = """encoders:
 FAMILY = """runs:
   mine:
     kind: finetuning
-    paper: mine
+    paper: toy
     encoder: mbert
     encoding: inference
     train: multinli
@@ -122,7 +122,7 @@ FAMILY = """runs:
       choose_by:
         published: {metric: accuracy}
         corrected: {metric: accuracy, languages: [ru]}
-"""
+""".replace("toy", PAPERS[0])
 TREES = f"""{FAMILY.replace("encoding: inference", "encoding: trees")}
 encodings: {{trees: {{task: parsing}}}}
 """

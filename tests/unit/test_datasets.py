@@ -42,14 +42,9 @@ def test_files_of_single_languages_win_and_keep_their_format():
     assert sources_of("x", item, "en", LANGUAGES)[0].path == "all"
 
 
-def test_missing_files_and_unknown_placeholders_name_the_key():
+def test_missing_files_name_the_key():
     with pytest.raises(DataError, match=r"key datasets\.mine\.files_by_language.*'en'"):
         sources_of("mine", dataset(files_by_language={"es": [Source(path="a")]}), "en", LANGUAGES)
-    with pytest.raises(DataError, match=r"key datasets\.mine: '\{code\}' has a placeholder"):
-        sources_of("mine", dataset(files="{code}"), "en", LANGUAGES)
-    own = {"es": [Source(path="a-{language}", partners=["{language.name}"])]}
-    with pytest.raises(DataError, match=r"key datasets\.mine: '\{language\.name\}' has a placeh"):
-        sources_of("mine", dataset(files_by_language=own), "es", LANGUAGES)
 
 
 @pytest.mark.parametrize("preset", ["demo", "small", None])

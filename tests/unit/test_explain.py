@@ -10,11 +10,12 @@ from mbert_atlas import papers
 from mbert_atlas.__main__ import main
 from mbert_atlas.plan.explain import DEFAULT, Origins, describe, list_runs
 
+PAPER, OTHER, *_ = papers.names()
 MINE = """\
 runs:
   base:
     kind: finetuning
-    paper: mine
+    paper: PAPER
     encoder: adjusted
     encoding: inference
     train: multinli
@@ -28,10 +29,10 @@ runs:
       evaluate: {xnli-dev: [en]}
       choose_by: {published: {metric: accuracy}, corrected: {metric: accuracy}}
   derived-*: {like: base, encoder: mbert, search: null, variants: {x: {head: {dropout: 0.3}}}}
-  same: {like: base, encoder: mbert, search: null, paper: other}
-  twin: {like: same, paper: mine}
+  same: {like: base, encoder: mbert, search: null, paper: OTHER}
+  twin: {like: same, paper: PAPER}
 encodings: {inference: {max_length: 32}}
-"""
+""".replace("PAPER", PAPER).replace("OTHER", OTHER)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +101,7 @@ def test_every_line_names_the_key(preset):
 
 def test_a_shared_run_is_listed_once_with_its_papers(config):
     rows = {row[0]: row[1:] for row in list_runs(config[0])}
-    assert rows["same.published"][-1] == "mine other"
+    assert rows["same.published"][-1] == f"{PAPER} {OTHER}"
     assert "twin.published" not in rows
     assert rows["run"] == ("kind", "task", "methods", "seeds", "papers")
     kind, task, methods, seeds, _ = rows["nli-continual-hi.published"]

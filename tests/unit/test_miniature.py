@@ -25,7 +25,7 @@ from mbert_atlas.corpora import ner, qa
 from mbert_atlas.miniature.concepts import Sampler
 from mbert_atlas.miniature.encyclopedia import draw_outlines, export, write_pages
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
-from mbert_atlas.miniature.writing import write_miniature
+from mbert_atlas.miniature.writing import write_miniature, written_names
 
 LANGUAGES = ["en", "es", "bg", "hi", "ar", "zh"]
 SIZES = MiniatureSizes(
@@ -338,6 +338,11 @@ def test_tydiqa(world: Path, tmp_path: Path) -> None:
     assert all(row["id"].startswith("russian-") for row in rows)
     _, card = questions(tmp_path, world / name, "tydiqa", "ar", "dev")
     assert card["counts"]["questions in other languages"] == SIZES.qa_test
+
+
+def test_names_of_files_are_known_before_they_are_written(world: Path) -> None:
+    files = {str(path.relative_to(world)) for path in world.rglob("*") if path.is_file()}
+    assert written_names(LANGUAGES) == files - {"MANIFEST.tsv"}
 
 
 def test_only_what_is_requested(world: Path, tmp_path: Path) -> None:

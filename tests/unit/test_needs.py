@@ -142,6 +142,14 @@ def test_the_presets_of_the_repository_fit_their_encoders() -> None:
         check_needs(Plan(read, languages, home=ROOT), ["all"])
 
 
+def test_all_of_no_paper_is_a_mistake() -> None:
+    plan = plan_of(None, papers=[])
+    for targets in ([], ["all"], ["results/x.csv", "highlights"]):
+        with pytest.raises(DataError, match="key papers: no paper is selected, so '"):
+            check_needs(plan, targets)
+    check_needs(plan, ["results/x.csv", "fetch"])
+
+
 def test_the_page_has_all_needs() -> None:
     """The table in docs/own-data.md has the artifacts of the paper preset and their needs."""
     text = (ROOT / "docs/own-data.md").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ import itertools
 import pytest
 from configs import config
 
+from mbert_atlas import papers
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.plan.runs import RunTable
 
@@ -97,7 +98,7 @@ def test_what_applies_only_with_another_value_is_left_out():
 
 
 def test_families_with_the_same_content_are_one_run():
-    same = {"like": "nli", "paper": "other"}
+    same = {"like": "nli", "paper": papers.names()[-1]}
     other = same | {"published": {"optimisation": {"epochs": 3}}}
     runs = table(runs={"same": same, "other": other})
     assert runs.get("same", None, "published").id == "nli"

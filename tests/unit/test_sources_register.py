@@ -203,7 +203,7 @@ def test_hub_models_have_a_mirror_path(register):
         ({"folder": "../up"}, r"sources\.0\.folder"),
         ({"licence": ""}, r"sources\.0\.licence"),
         ({"colour": "red"}, r"sources\.0\.colour: there is no such key"),
-        ({"kind": "tape"}, r"sources\.0: Input tag 'tape'"),
+        ({"kind": "tape"}, r"sources\.0\.kind: 'tape' is not one of"),
     ],
 )
 def test_a_wrong_entry_is_named_with_its_key(tmp_path, changes, message):

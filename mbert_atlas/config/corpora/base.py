@@ -1,8 +1,9 @@
 """What the models of all kinds of corpora share."""
 
-from typing import Any, ClassVar, Literal, Self, get_args
+from string import Formatter
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, OnlyWith
 
@@ -10,19 +11,47 @@ CORPUS: Any = Field(description="Kind of corpus; it decides the reader and the c
 FORMAT: Any = Field(None, description="Upstream format, where a corpus has several.")
 LIMIT: Any = Field(None, ge=1, description="Keep at most this many items per language.")
 SAMPLE_SEED: Any = Field(
-    None, description="Seed of a random sample of `limit` items; none takes the first."
+    None, ge=0, description="Seed of a random sample of `limit` items; none takes the first."
 )
 Split = Literal["train", "validation", "dev", "test"]
+PLACEHOLDERS = {
+    *("language", "wiki", "pair", "iso639_3", "ntrex", "tatoeba", "ud_name", "ud_code"),
+}
+"""What braces in an upstream path can hold."""
+
+
+def _upstream_path(path: str) -> str:
+    try:
+        parts = list(Formatter().parse(path))
+    except ValueError as error:
+        problem = f"the braces of {path!r} are not in pairs"
+        raise ValueError(f"{problem}; close or delete them") from error
+    for _, name, form, conversion in parts:
+        if name is not None and (name not in PLACEHOLDERS or form or conversion):
+            choices = ", ".join(sorted(PLACEHOLDERS))
+            raise ValueError(f"{path!r} has a placeholder that is not known; use one of {choices}")
+    literal = "".join(text + ("x" if name else "") for text, name, *_ in parts)
+    is_plain = literal.isprintable() and literal == literal.strip() and not set(literal) & set(_ODD)
+    folders = literal.split("/")
+    if not is_plain or folders[0] in ("~", "hf") or set(folders) & {"", ".", ".."}:
+        problem = f"{path!r} is not a relative path inside a mirror folder"
+        raise ValueError(f"{problem}; write one such as xnli/XNLI-1.0.zip")
+    return path
+
+
+_ODD = "\\{}<>"
+"""Characters that mean something to Windows or to Snakemake."""
+UpstreamPath = Annotated[str, AfterValidator(_upstream_path)]
 
 
 class Source(ConfigModel):
     """One upstream file and how to read it."""
 
-    path: str
+    path: UpstreamPath
     """Path in the mirror layout; may hold {language}, {wiki}, {pair}, {iso639_3}, {ntrex},
     {tatoeba}, {ud_name}, {ud_code}."""
     format: str | None = Field(None, description="Reader; none takes the dataset's format.")
-    partners: list[str] = Field([], min_length=0)
+    partners: list[UpstreamPath] = Field([], min_length=0)
     """Files that belong to it: other side of a line-parallel pair, labels, links."""
 
 
@@ -54,7 +83,7 @@ class Corpus(ConfigModel):
 
     corpus: str = CORPUS
     languages: list[str] = Field(description="Language codes, rows of resources/languages.csv.")
-    files: str | None = None
+    files: UpstreamPath | None = None
     """Upstream path for every language, with placeholders."""
     files_by_language: dict[str, list[Source]] | None = None
     """Upstream files of single languages; they win over `files`."""

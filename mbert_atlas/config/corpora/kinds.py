@@ -14,6 +14,7 @@ from mbert_atlas.config.corpora.base import (
     Corpus,
     Derivable,
     DerivableWithSplit,
+    UpstreamPath,
     WithSplit,
 )
 from mbert_atlas.config.references import EncoderName
@@ -58,7 +59,7 @@ class Bitext(Derivable):
     corpus: Literal["bitext"] = CORPUS
     format: BitextFormat | None = FORMAT
     limit: int | None = LIMIT
-    seed: int = Field(0, description="Seed of the sample of `limit` pairs.")
+    seed: int = Field(0, ge=0, description="Seed of the sample of `limit` pairs.")
     encoder: EncoderName | None = None
     """Derived: the encoder whose tokenizer splits words into subwords."""
     only_with: ClassVar[OnlyWith] = {
@@ -158,7 +159,7 @@ class LanguageIdentification(Corpus):
     """Fractions of train, validation, dev and test."""
     minimum_per_language: int = Field(10, ge=1)
     """Fewer paragraphs in a language are an error."""
-    seed: int = Field(0, description="Seed of the sample.")
+    seed: int = Field(0, ge=0, description="Seed of the sample.")
 
     def derives_from(self, other: Corpus) -> bool:
         """Whether paragraphs can be sampled from a dataset."""
@@ -180,8 +181,9 @@ class Typology(Corpus):
     reader = "corpora.typology:read"
 
     corpus: Literal["typology"] = CORPUS
-    files: str = Field(description="Table of values, in CLDF.")
-    partners: tuple[str, str] = Field(description="Its tables of languages and of codes.")
+    files: UpstreamPath = Field(description="Table of values, in CLDF.")
+    partners: tuple[UpstreamPath, UpstreamPath]
+    """Its tables of languages and of codes."""
 
 
 class Dictionary(Corpus):

@@ -1,8 +1,8 @@
 """The tasks that come with the repository; a new one is a module next to this one."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from mbert_atlas.config.search import TAG_METRICS, TEXT_METRICS, TREE_METRICS
 from mbert_atlas.config.tasks import Encoding, ExampleEncoding
@@ -81,6 +81,15 @@ class QAEncoding(ExampleEncoding):
     task: Literal["qa"] = Field(description="Extractive question answering.")
     doc_stride: int = Field(128, ge=1)
     """Subwords by which windows overlap."""
+
+    @model_validator(mode="after")
+    def _windows_move_on(self) -> Self:
+        most = self.max_length - 6  # special tokens, and one of the question and of the context
+        if self.doc_stride > most:
+            problem = f"`doc_stride` ({self.doc_stride}) leaves windows of `max_length` "
+            problem += f"({self.max_length}) no space for the question"
+            raise ValueError(f"{problem}; take at most {most}, better half the window")
+        return self
 
 
 class TextEncoding(Encoding):

@@ -13,6 +13,7 @@ TaskName = Literal["pos", "ner"]
 Probe = Literal["identification", "typology", "similarity"]
 Method = Literal["densray", "lda"]
 Source = Literal["en", "en+de+zh"]
+Dims = Annotated[int, Field(ge=1)]
 
 
 class Tokens(ConfigModel):
@@ -29,17 +30,17 @@ class Tokens(ConfigModel):
 class Probing(ConfigModel):
     """Probes of windows of the projected space (Figures 1 to 3 and 5)."""
 
-    sizes: list[int] = Field(description="x of Figure 1.")
+    sizes: list[Dims] = Field(description="x of Figure 1.")
     width: int = Field(10, ge=1, description="Dimensions of a window of Figure 2.")
     random_from: int = Field(105, ge=0)
     """published: random windows of Figure 2 begin at this dimension or later: one more than the
     number of languages."""
-    by_layer: dict[Probe, int] = Field(description="x of Figure 3.")
+    by_layer: dict[Probe, Dims] = Field(description="x of Figure 3.")
     tokens: int = Field(5000, ge=10, description="Tokens per language, for identification.")
     typology_tokens: int = Field(1000, ge=10, description="Tokens per language, for typology.")
-    pairs: dict[Protocol, int | None]
+    pairs: dict[Protocol, Dims | None]
     """Number of sampled pairs of languages; none: all."""
-    layer_pairs: dict[Protocol, int | None]
+    layer_pairs: dict[Protocol, Dims | None]
     """The same in Figure 3."""
     turns: int = Field(3, ge=1, description="corrected: random rotations of the space.")
     seeds: int | None = Field(None, ge=1, description="Number of seeds; none: all.")
@@ -66,8 +67,9 @@ class Removal(ConfigModel):
 
     datasets: dict[TaskName, tuple[ref.DatasetName, ref.DatasetName]]
     """Frozen: training and test words."""
-    firsts: list[int] = Field(description="Frozen: numbers of removed directions; 0 first.")
-    tuned: dict[TaskName, dict[Method, list[int]]]
+    firsts: list[Annotated[int, Field(ge=0)]]
+    """Frozen: numbers of removed directions; 0 first."""
+    tuned: dict[TaskName, dict[Method, list[Dims]]]
     """Fine-tuned: numbers, as in the families <baseline>-<method>-<number>."""
     maximum_vectors: int = Field(50000, ge=10, description="Frozen: most training words.")
 
@@ -105,6 +107,7 @@ def check(config: Any) -> None:
     for model in paper.encoders:
         check_name(f"{at}.tokens.texts", model, texts, " there")
     for name, languages in paper.pairs.sets.items():
+        ref.check_file_name(f"{at}.pairs.sets.{name}", name)
         ref.check_languages(config, f"{at}.pairs.sets.{name}", languages, texts["mbert"])
     if texts["mbert"] in config.datasets:
         count = len(config.datasets[texts["mbert"]].languages)

@@ -63,7 +63,7 @@ class Translation(ConfigModel):
     best_of: list[float] = Field(description="Weights that the best one of Table 2 is chosen from.")
     rate_layer: int = Field(10, ge=0, description="Layer of the convert rates of Table 2.")
     score_layer: int = Field(11, ge=0, description="Layer of the first line of Table 2.")
-    shown: dict[str, list[int] | None]
+    shown: dict[str, list[Annotated[int, Field(ge=0)]] | None]
     """Table 1: numbers of sentences by target language; null: none."""
     drawn: str = Field("el", description="Target language of Figures 7 and 8.")
 
@@ -114,10 +114,21 @@ def check(config: Any) -> None:
     pretrained = [name for kinds in sizes for names in kinds.values() for name in names]
     for name in [paper.embeddings.reference, *pretrained]:
         ref.FINETUNING.check(config, f"{at}.inference.runs", inference_family(paper, name))
+    if dictionary := config.datasets.get(paper.retrieval.dictionary):
+        codes = ["en", *dictionary.languages]
+        ref.check_languages(config, f"{at}.retrieval.texts", codes, paper.retrieval.texts)
     codes = ["en", *paper.translation.languages]
     for name in [*paper.translation.sentences, paper.means]:
         ref.check_languages(config, f"{at}.translation.languages", codes, name)
     ref.check_languages(config, f"{at}.transfer.languages", transfer.languages, paper.means)
+    for place, layer in (
+        ("translation.rate_layer", paper.translation.rate_layer),
+        ("translation.score_layer", paper.translation.score_layer),
+        ("transfer.layer", transfer.layer),
+    ):
+        if layer > paper.layers:
+            problem = f"{layer} is above liu2020.layers ({paper.layers})"
+            report(Mistake(f"{at}.{place}", problem, f"name a layer up to {paper.layers}"))
     for key, first, meaning in (
         ("languages", "en", "the training language"),
         ("weights", 0, "which is no shift"),

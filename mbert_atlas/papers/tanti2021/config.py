@@ -10,6 +10,7 @@ from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.config.probing import Probe
 from mbert_atlas.config.tasks import EncodedDataset
 
+_MOST_LABELS = 17  # universal POS tags
 Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
 
 
@@ -46,6 +47,7 @@ class Section(ConfigModel):
 def check(config: Any) -> None:
     """Report what the artifacts need and the rest of the config lacks."""
     paper: Section = config.tanti2021
+    _check_points(config, paper)
     for name, task in paper.tasks.items():
         at = f"tanti2021.tasks.{name}"
         place = f"{at}.wikipedia.encoding"
@@ -59,6 +61,26 @@ def check(config: Any) -> None:
                 report(Mistake(f"runs.{family}.encoder", problem, "use the same encoder"))
             if ref.check_predicted(config, f"{at}.conditions.{condition}", family, task.test):
                 _check_comparable(config, task, family)
+
+
+def _check_points(config: Any, paper: Section) -> None:
+    """Report a t-SNE or clusters for which a sample has too few points."""
+    for task in paper.tasks.values():
+        if not {task.test, task.wikipedia.dataset} <= config.datasets.keys():
+            continue
+        texts, tests = (
+            len(config.datasets[name].languages) for name in (task.wikipedia.dataset, task.test)
+        )
+        of_texts = texts * paper.points_per_language
+        most = of_texts + tests * task.points * _MOST_LABELS
+        for key, value, points in (
+            ("perplexity", 3 * paper.perplexity + 1, most),  # as t-SNE needs
+            ("language_clusters", paper.language_clusters, of_texts),
+        ):
+            if value > points:
+                problem = f"{getattr(paper, key)} is too large for a sample of at most {points} "
+                report(Mistake(f"tanti2021.{key}", f"{problem}points", "take a smaller one"))
+                return
 
 
 def _check_comparable(config: Any, task: LanguageTask, family: str) -> None:

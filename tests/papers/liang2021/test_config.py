@@ -15,6 +15,10 @@ PAPER = "liang2021:\n  "
     ("text", "sentence"),
     [
         (PAPER + "encoders: {xlmr: xlm}\n", "'xlm' is not defined"),
+        (PAPER + "pairs: {sets: {a/b: [de, en]}}\n", "sets.a/b: 'a/b' becomes a file name"),
+        (PAPER + "probing: {sizes: [0]}\n", "probing.sizes.0: Input should be greater than or"),
+        (PAPER + "probing: {pairs: {published: -3}}\n", "probing.pairs.published: Input should"),
+        (PAPER + "removal: {firsts: [0, -4]}\n", "removal.firsts.1: Input should be greater"),
         (
             PAPER + "tokens: {texts: {mbert: wikipedia}}\n",
             "'wikipedia' is not defined as lang",

@@ -20,6 +20,14 @@ PAPER = "liu2020:\n  "
         (PAPER + "translation: {languages: [ko]}\n", "'ko' is not defined in datasets.xnli"),
         (PAPER + "transfer: {languages: [de, en]}\n", "does not begin with en"),
         (PAPER + "transfer: {weights: [1.0]}\n", "does not begin with 0"),
+        (PAPER + "transfer: {layer: 13}\n", "13 is above liu2020.layers (12); name a layer up to"),
+        (PAPER + "translation: {rate_layer: 20}\n", "translation.rate_layer: 20 is above liu2020"),
+        (PAPER + "translation: {shown: {es: [-1]}}\n", "shown.es.0: Input should be greater than"),
+        (PAPER + "retrieval: {texts: newstest}\n", "'newstest' is not defined"),
+        (
+            PAPER + "retrieval: {texts: wikipedia}\ndatasets: {wikipedia: {languages: [en]}}\n",
+            "liu2020.retrieval.texts: 'ar' is not defined in datasets.wikipedia.languages",
+        ),
         (PAPER + "transfer: {runs: {finetune: [nli-1, xnli-upper]}}\n", "'nli-1' is not defined"),
         (PAPER + "inference: {runs: 'tune-{encoder}'}\n", "'tune-mbert' is not defined"),
         (

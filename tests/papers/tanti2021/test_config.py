@@ -13,6 +13,17 @@ TASK = "tanti2021:\n  tasks:\n    "
     ("text", "line", "sentence"),
     [
         (TASK + "udpos: {conditions: {initial: udpos}}\n", "line 3", "is only for initial"),
+        ("tanti2021: {perplexity: -1}\n", "line 1", "perplexity: Input should be greater than 0"),
+        (
+            "tanti2021:\n  perplexity: 1e6\n",
+            "line 2",
+            "key tanti2021.perplexity: 1000000.0 is too large for a sample of at most 8910 points",
+        ),
+        (
+            "tanti2021: {points_per_language: 10, language_clusters: 361}\n",
+            "line 1",
+            "key tanti2021.language_clusters: 361 is too large for a sample of at most 330 points",
+        ),
         (
             TASK + "udpos: {conditions: {gradient_reversal: udpos-entropy}}\n",
             "line 3",
