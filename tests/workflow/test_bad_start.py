@@ -45,6 +45,7 @@ def test_a_start_that_cannot_be_meant(repository, arguments, sentences):
     output = done.stdout + done.stderr
     assert done.returncode != 0
     assert "Traceback" not in output
+    assert 'File "' not in output
     assert any(all(part in line for part in sentences) for line in output.splitlines()), output
     new = {path for path in set(repository.rglob("*")) - before if ".snakemake" not in path.parts}
     assert {path for path in new if "__pycache__" not in path.parts} == set()
@@ -56,4 +57,5 @@ def test_another_folder_is_named(repository, tmp_path):
     output = done.stdout + done.stderr
     assert done.returncode != 0
     assert "Traceback" not in output
+    assert 'File "' not in output
     assert "start Snakemake in the folder of the repository" in output
