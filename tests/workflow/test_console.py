@@ -134,7 +134,8 @@ def test_some_options_show_what_snakemake_shows(tmp_path, options):
 
 
 def test_a_failed_job_is_two_lines(tmp_path):
-    code, lines = shown(tmp_path, "--keep-going", "--config", "shell=echo Our sentence. >&2; exit 1")
+    fails = "shell=echo Our sentence. >&2; exit 1"
+    code, lines = shown(tmp_path, "--keep-going", "--config", fails)
     assert code == 1
     failed = lines.index("Our sentence.")
     assert lines[failed + 1] == "Error in rule c, see c.log"
