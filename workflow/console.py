@@ -1,9 +1,7 @@
 """What the terminal shows: the progress of a run, each finished artifact, errors as sentences.
 
-Snakemake's log file keeps everything. Dry runs, ``--verbose``, ``--printshellcmds`` and ``--quiet``
-show jobs as Snakemake does. The plugin snakemake-logger-plugin-rich 0.5.1 was tried: it shows a bar
-per rule, no remaining time, no results, nothing at all without a terminal, and the whole log of a
-job that fails.
+Snakemake's log file keeps everything. Dry runs, ``--verbose``, ``--quiet``, ``--printshellcmds``
+and ``--show-failed-logs`` show jobs as Snakemake does. docs/design.md compares with a plugin.
 """
 
 import atexit
@@ -30,10 +28,11 @@ _BEFORE = re.compile(
 )
 """Messages of Snakemake about itself, before it starts jobs."""
 _DURING = re.compile(
-    "Trying to restart|Complete log|Elapsed time|Terminating|Shutting down|Will exit|Unlocking"
+    "Trying to restart|Complete log|Elapsed time|Terminating|Shutting down|Will exit"
 )
 """Messages of Snakemake, below warnings, that are shown once jobs have started."""
 _REPEATED = re.compile("Exiting because a job execution failed|Removing output files of failed job")
+"""Messages that add nothing to the line about a failed job."""
 _ERRORS = (LogEvent.ERROR, LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR)
 _BAR = "{percentage:3.0f}% |{bar:24}| {desc}, {elapsed} so far, about {remaining} left"
 
@@ -57,8 +56,8 @@ class _RunSentences(Sentences):
             return super().format(record)
         job: dict[str, Any] = record.__dict__
         logs = f", see {' and '.join(job['log'])}" if job["log"] else ""
-        reason = f": {job['rule_msg'].strip()}" if job["rule_msg"] else ""
-        return f"Error in rule {job['rule_name']}{logs}{reason}"
+        reason = (job["rule_msg"] or "").partition("For further error details")[0].strip()
+        return f"Error in rule {job['rule_name']}{logs}{reason and ': '}{reason}"
 
 
 class Essentials(logging.Filter):
@@ -100,10 +99,10 @@ def show_essentials(workflow: Any) -> None:
     handler = _terminal()
     if handler is None or settings.verbose:
         return
-    how = (settings.quiet, settings.show_failed_logs)
-    handler.setFormatter(Sentences(*how))
-    if not (settings.dryrun or settings.quiet or settings.printshellcmds or settings.debug_dag):
-        handler.setFormatter(_RunSentences(*how))
+    handler.setFormatter(Sentences(settings.quiet, settings.show_failed_logs))
+    asked = (settings.printshellcmds, settings.quiet, settings.show_failed_logs, settings.debug_dag)
+    if not (settings.dryrun or any(asked)):
+        handler.setFormatter(_RunSentences())
         handler.addFilter(Essentials())
 
 
@@ -216,4 +215,9 @@ def _artifacts(plan: WorkflowPlan, jobs: list[Any]) -> dict[str, list[str]]:
         for paper, artifact in plan.shown("")
     }
     mine = {name: [path for path in paths if path in outputs] for name, paths in files.items()}
-    return {name: paths for name, paths in mine.items() if paths}
+    # The first one is shown: a figure of a figure, which may have tables, too.
+    return {
+        name: sorted(paths, key=lambda path: ("/figures/" in path) != (" figure" in name))
+        for name, paths in mine.items()
+        if paths
+    }

@@ -27,7 +27,7 @@ SECONDS = {"a": 1.0, "b": 1.0, "c": 6.0, "all": 2.0}
 predict.expected_seconds = lambda workflow: {
     job: SECONDS[job.rule.name] for job in workflow.dag.needrun_jobs()
 }
-FILES = {"figure1": ["a", "b"], "table1": ["c"], "table2": ["no job makes this"]}
+FILES = {"figure1": ["r/tables/a", "r/figures/b"], "table1": ["c"], "table2": ["not made"]}
 plan = SimpleNamespace(
     shown=lambda scope: [("toy2020", SimpleNamespace(name=name)) for name in FILES],
     targets=lambda paper, artifact: FILES[artifact.name],
@@ -40,14 +40,14 @@ if "mistake" in config:
 rule all:
     input: "c"
 rule a:
-    output: "a"
+    output: "r/tables/a"
     shell: "touch {output}"
 rule b:
-    input: "a"
-    output: "b"
+    input: "r/tables/a"
+    output: "r/figures/b"
     shell: "touch {output}"
 rule c:
-    input: "b"
+    input: "r/figures/b"
     output: "c"
     log: "c.log"
     shell: config.get("shell", "touch {output}")
@@ -58,7 +58,7 @@ onstart:
 LINES = [
     "4 jobs; Snakemake's log: .snakemake/log/",
     " 10%  1 of 4 jobs, about ",
-    " 20%  toy2020 figure1: a and 1 more",
+    " 20%  toy2020 figure1: r/figures/b and 1 more",
     " 20%  2 of 4 jobs, about ",
     " 80%  toy2020 table1: c",
     " 80%  3 of 4 jobs, about ",
@@ -96,7 +96,7 @@ def test_a_run_without_terminal_shows_artifacts_and_tenths(tmp_path):
     kept = log.read_text()
     assert "Job stats:" in kept
     assert kept.count("Finished jobid") == 4
-    assert re.search(r"^localrule c:\n    input: b\n    output: c$", kept, re.MULTILINE)
+    assert re.search(r"^localrule c:\n    input: r/figures/b\n    output: c$", kept, re.MULTILINE)
     assert LINES[4] in kept
     assert shown(tmp_path)[1] == [
         "Nothing to be done (all requested files are present and up to date)."
@@ -119,7 +119,7 @@ def test_a_terminal_has_a_bar_with_the_remaining_time(tmp_path):
     text = printed.decode()
     assert re.search(r" 20% \|.{24}\| 2 of 4 jobs, [\d:]+ so far, about [\d:]+ left", text)
     plain = re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", text)
-    assert re.search(r"\r 20%  toy2020 figure1: a and 1 more\r\n", plain)
+    assert re.search(r"\r 20%  toy2020 figure1: r/figures/b and 1 more\r\n", plain)
     assert len(plain.split("\n")) < 60
     assert plain.split("\r")[-1].strip() == "", "the bar is gone at the end"
 

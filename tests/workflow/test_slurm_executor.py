@@ -228,6 +228,17 @@ def test_failure_has_its_reason_and_excludes_no_node(folder: _Folder) -> None:
     assert not [word for call in folder.calls("sbatch") for word in call if "--exclude" in word]
 
 
+def test_a_failed_attempt_is_one_line_on_the_terminal(folder: _Folder) -> None:
+    beginning = "from workflow.console import show_essentials\nshow_essentials(workflow)\n"
+    (folder.path / "Snakefile").write_text(beginning + _SNAKEFILE)
+    said = "make: config, key a: it is wrong; correct it"
+    folder.plan({"1": {"state": "FAILED", "log": f"x\n{said}\n"}})
+    code, printed = folder.run()
+    assert code == 0, printed
+    line = rf"^Error in rule make, see \S+/1\.log: SLURM job 1 ended as FAILED\. {said}\nTrying to"
+    assert re.search(line, printed, re.MULTILINE), printed
+
+
 def test_interrupt_cancels_by_name(folder: _Folder) -> None:
     folder.plan({"1": {"state": "RUNNING"}, "2": {"state": "", "says": _AWAY}})
     process = folder.start()
