@@ -37,15 +37,19 @@ _ERRORS = (LogEvent.ERROR, LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR)
 _BAR = "{percentage:3.0f}% |{bar:24}| {desc}, {elapsed} so far, about {remaining} left"
 
 
+def sentence_of(text: str) -> str:
+    """Return what Snakemake prints about a WorkflowError without the lines of code behind it."""
+    return _CODE.sub("", _PLACE.sub("", text))
+
+
 class Sentences(DefaultFormatter):  # type: ignore[misc]
     """Formats errors that the workflow reports without the lines of code that raised them."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a record."""
         text: str = super().format(record)
-        if getattr(record, "exception", None) == "WorkflowError":
-            return _CODE.sub("", _PLACE.sub("", text))
-        return text
+        is_reported = getattr(record, "exception", None) == "WorkflowError"
+        return sentence_of(text) if is_reported else text
 
 
 class _RunSentences(Sentences):
