@@ -13,6 +13,7 @@ from snakemake.utils import min_version
 
 from mbert_atlas import papers
 from workflow import outcome
+from workflow.console import show_progress
 from workflow.plan import make_plan
 from workflow.slurm import install
 from workflow.start import check_start, check_targets
@@ -124,6 +125,7 @@ onstart:
     supervise(workflow, logger, plan.results)
     outcome.keep_weights_of_single_targets(workflow)
     outcome.require_sources(workflow, plan, logger)
+    show_progress(workflow, plan, log)
 
 
 onerror:

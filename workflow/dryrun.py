@@ -18,6 +18,8 @@ from snakemake.exceptions import RuleException, WorkflowError, format_exception_
 from snakemake.settings.enums import Quietness, RerunTrigger
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
+from workflow.console import sentence_of
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -43,7 +45,7 @@ def planned(
             dag = workflow.dag(DAGSettings(targets=set(targets), rerun_triggers=triggers))
             dag.execute_workflow("dryrun")
         except (WorkflowError, RuleException) as error:
-            sys.exit(format_exception_to_string(error, {}))
+            sys.exit(sentence_of(format_exception_to_string(error, {})))
         yield workflow._workflow
 
 

@@ -60,7 +60,8 @@ def run(snakemake: Snakemake) -> None:
         how, sentence, more = _explained(error, snakemake, fetches)
         _ignore_signals()
         # The terminal first: the log may be on a full disk.
-        print(f"{snakemake.rule}: {sentence}", file=terminal, flush=True)
+        start = "\r\x1b[K" if terminal.isatty() else ""  # in place of the progress bar
+        print(f"{start}{snakemake.rule}: {sentence}", file=terminal, flush=True)
         note.write(how, sentence)
         logging.error("%s", more)
         sys.exit(1)

@@ -23,6 +23,7 @@ from mbert_atlas.plan.estimate import (
     as_text,
     estimate,
     learn,
+    rate_of,
     read_rates,
     write_rates,
 )
@@ -39,24 +40,40 @@ def jobs_of(
 ) -> tuple[list[Job], Path]:
     """Plan a target; return its jobs, each after those that it needs, and the folder of the run."""
     with planned([target], configfiles, config, cores=10_000) as workflow:  # threads as requested
-        dag, plan = workflow.dag, workflow.globals["plan"]
-        order = [job for level in dag.toposorted() for job in level]
-        made_by = {str(path): job for job in order for path in job.output}
-        volumes = Volumes(plan, TABLES / "volumes.csv", made_by)
-        todo = set(dag.needrun_jobs(exclude_finished=False))
-        local = {*workflow._localrules, *(rule.name for rule in workflow.rules if rule.norun)}
-        stages, charged = plan.stages(workflow.rules), plan.charged()
-        place = {job: number for number, job in enumerate(order)}
-        jobs = [
-            Job(
-                **described(job, volumes, stages, charged),
-                is_local=job.rule.name in local,
-                todo=job in todo,
-                needs=tuple(place[need] for need in dag.dependencies[job]),
-            )
-            for job in order
-        ]
-    return jobs, Path(plan.results)
+        return list(all_jobs(workflow).values()), Path(workflow.globals["plan"].results)
+
+
+def all_jobs(workflow: Any) -> dict[Any, Job]:
+    """Return what is known of the jobs of a planned workflow, each after those that it needs."""
+    dag, plan = workflow.dag, workflow.globals["plan"]
+    order = [job for level in dag.toposorted() for job in level]
+    made_by = {str(path): job for job in order for path in job.output}
+    volumes = Volumes(plan, TABLES / "volumes.csv", made_by)
+    todo = set(dag.needrun_jobs(exclude_finished=False))
+    local = {*workflow._localrules, *(rule.name for rule in workflow.rules if rule.norun)}
+    stages, charged = plan.stages(workflow.rules), plan.charged()
+    place = {job: number for number, job in enumerate(order)}
+    return {
+        job: Job(
+            **described(job, volumes, stages, charged),
+            is_local=job.rule.name in local,
+            todo=job in todo,
+            needs=tuple(place[need] for need in dag.dependencies[job]),
+        )
+        for job in order
+    }
+
+
+def expected_seconds(workflow: Any) -> dict[Any, float]:
+    """Return how long each job that has still to run is expected to take."""
+    jobs = all_jobs(workflow)
+    measured, elsewhere = learn(list(jobs.values())), read_rates(TABLES / "rates.csv")
+    has_gpus = not workflow.local_exec or "gpu" in workflow.global_resources
+    return {
+        job: rate_of(item, has_gpus, measured, elsewhere)[0].seconds(item.work)
+        for job, item in jobs.items()
+        if item.todo
+    }
 
 
 def described(

@@ -9,6 +9,7 @@ and is the only one that fits. docs/cluster.md describes what happens instead.
 import asyncio
 import os
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -55,6 +56,15 @@ def ask(*command: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def require_programs() -> None:
+    """Raise a WorkflowError if this machine lacks the programs that submit and list jobs."""
+    if missing := [name for name in ("sbatch", "squeue") if not shutil.which(name)]:
+        raise WorkflowError(
+            f"SLURM is not on this machine ({' and '.join(missing)} not found): start on a login "
+            "node of your cluster, or run here with --profile local --cores N."
+        )
 
 
 def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
@@ -117,7 +127,9 @@ class PatientExecutor(Executor):  # type: ignore[misc]
     """Keeps a job until SLURM reports its end, and submits it whenever SLURM takes it."""
 
     def __init__(self, workflow: Any, logger: Any) -> None:
-        if len(workflow.dag):
+        # Jobs of local rules need no scheduler, and no machine that has one.
+        if not all(job.is_local for job in workflow.dag.needrun_jobs()):
+            require_programs()
             prefix = workflow.executor_settings.jobname_prefix
             check_earlier_jobs(str(workflow.workdir_init), f"{prefix}_" if prefix else "", logger)
         self._ending = threading.Event()

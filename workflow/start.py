@@ -13,6 +13,7 @@ from snakemake.exceptions import WorkflowError
 from mbert_atlas import papers
 from mbert_atlas.config.reading import BASE, read_yaml
 from mbert_atlas.errors import AtlasError, DataError, joined
+from workflow.console import show_essentials
 from workflow.needs import check_needs
 from workflow.plan import WorkflowPlan, lines_of_config
 from workflow.sizes import check_sizes
@@ -27,6 +28,8 @@ def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
     A WorkflowError names the mistake and the right start.
     """
     is_module = Path(workflow.basedir).resolve() != home.resolve()
+    if workflow.is_main_process and not is_module:
+        show_essentials(workflow)
     if not (BASE.is_file() or is_module):
         raise WorkflowError(
             f"{Path.cwd()} has no {BASE}; start Snakemake in the folder of the repository: "

@@ -51,12 +51,22 @@ def supervise(workflow: Any, logger: Any, results: str) -> None:
     for job in workflow.dag.jobs:
         if job.rule.params.get("state") and not workflow.dag.needrun(job):
             _forget(job)
-    scheduler = workflow.scheduler
-    for executor in filter(None, (scheduler._executor, scheduler._local_executor)):
-        executor.handle_job_success = _then(executor.handle_job_success, _forget)
+    on_success(workflow, _forget)
+    for executor in _executors(workflow):
         executor.handle_job_error = _then(
             executor.handle_job_error, lambda job: _learn(job, logger)
         )
+
+
+def on_success(workflow: Any, action: Callable[[Any], None]) -> None:
+    """Call a function with each job whose results have been accepted."""
+    for executor in _executors(workflow):
+        executor.handle_job_success = _then(executor.handle_job_success, action)
+
+
+def _executors(workflow: Any) -> Iterator[Any]:
+    scheduler = workflow.scheduler
+    return filter(None, (scheduler._executor, scheduler._local_executor))
 
 
 def forward(signals: Collection[int]) -> None:

@@ -22,6 +22,7 @@ SEED1 = "results/tiny/runs/nli/seed1/predictions.parquet"
 SEED2 = "results/tiny/runs/nli/seed2/predictions.parquet"
 # Jobs here take 10 to 20 s: SLURM is asked after 5 s and after 20 s, so that none waits for long.
 QUICK = ["--slurm-init-seconds-before-status-checks", "5", "--latency-wait", "10"]
+QUICK += ["--printshellcmds"]  # the tests read what Snakemake says about each job
 LIMIT = 1500.0  # alongside the demo's tests everything takes twice as long
 
 

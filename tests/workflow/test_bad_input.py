@@ -178,6 +178,8 @@ def explain(done, sentences):
     output = done.stdout + done.stderr
     assert done.returncode != 0
     assert "Traceback" not in output
+    assert 'File "' not in output
+    assert "CalledProcessError" not in output
     found = [text for text in output.splitlines() if all(part in text for part in sentences)]
     assert found, output[-3000:]
     assert any(text.rstrip().endswith(".") for text in found), found

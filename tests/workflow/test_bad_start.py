@@ -1,5 +1,9 @@
 """Starts that cannot be meant: one sentence, a failure, no traceback, nothing written."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from clone import DEMO, snakemake
@@ -45,9 +49,21 @@ def test_a_start_that_cannot_be_meant(repository, arguments, sentences):
     output = done.stdout + done.stderr
     assert done.returncode != 0
     assert "Traceback" not in output
+    assert 'File "' not in output
     assert any(all(part in line for part in sentences) for line in output.splitlines()), output
     new = {path for path in set(repository.rglob("*")) - before if ".snakemake" not in path.parts}
     assert {path for path in new if "__pycache__" not in path.parts} == set()
+
+
+def test_a_program_that_plans_ends_with_the_sentence(repository):
+    words = ["workflow/predict.py", *DEMO, "--config", "mirror=/no/such/folder"]
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=repository, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    sentence = "config, key mirror: there is no folder /no/such/folder; correct the path."
+    assert done.stderr == f"{sentence}\n"
 
 
 def test_another_folder_is_named(repository, tmp_path):
@@ -56,4 +72,5 @@ def test_another_folder_is_named(repository, tmp_path):
     output = done.stdout + done.stderr
     assert done.returncode != 0
     assert "Traceback" not in output
+    assert 'File "' not in output
     assert "start Snakemake in the folder of the repository" in output

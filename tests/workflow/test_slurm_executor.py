@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,10 @@ rule make:
     output: "{name}", "{name}.more"
     resources: mem_mb=lambda wildcards, attempt: 100 * attempt, runtime=1
     shell: "exit 1"
+rule here:
+    output: "here"
+    localrule: True
+    shell: "touch {output}"
 """
 # Stands in for every program of SLURM. `plan.json`: for each submission what it does, and what else
 # the queue holds. A submitted job "runs" by making its outputs, if it ends as COMPLETED.
@@ -85,7 +90,7 @@ _AWAY = "sbatch: error: Unable to contact slurm controller (connect failure)"
 class _Folder:
     path: Path
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, path: str = "") -> subprocess.Popen[str]:
         options = "--executor slurm --jobs 9 --retries 1 --slurm-jobname-prefix atlas"
         options += " --slurm-init-seconds-before-status-checks 2 --slurm-no-requeue"
         options += " --slurm-status-command squeue --latency-wait 1 --default-resources"
@@ -96,7 +101,7 @@ class _Folder:
             env={
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
-                "PATH": f"{programs}:{os.environ['PATH']}",
+                "PATH": path or f"{programs}:{os.environ['PATH']}",
             },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -104,8 +109,8 @@ class _Folder:
             start_new_session=True,
         )
 
-    def run(self, *arguments: str) -> tuple[int, str]:
-        process = self.start(*arguments)
+    def run(self, *arguments: str, path: str = "") -> tuple[int, str]:
+        process = self.start(*arguments, path=path)
         printed, _ = process.communicate(timeout=300)
         return process.returncode, printed
 
@@ -140,6 +145,28 @@ def folder(tmp_path: Path) -> _Folder:
 
 def test_the_plugin_is_the_one_that_was_checked() -> None:
     assert importlib.metadata.version("snakemake-executor-plugin-slurm") == CHECKED_WITH
+
+
+def test_without_slurm_local_rules_run_and_others_are_rejected(folder: _Folder) -> None:
+    shells = folder.path / "shells"
+    shells.mkdir()
+    for name in ("bash", "sh", "touch", "which"):
+        (shells / name).symlink_to(str(shutil.which(name)))
+    code, printed = folder.run("--", "here", path=str(shells))
+    assert code == 0, printed
+    assert (folder.path / "here").exists()
+    code, printed = folder.run("--", "here", "a", path=str(shells))
+    assert code == 1
+    assert "SLURM is not on this machine (sbatch and squeue not found)" in printed
+    assert "does not answer" not in printed, "it does not wait for a scheduler"
+    assert folder.run("--dry-run", "--", "a", path=str(shells))[0] == 0
+
+
+def test_local_rules_do_not_wait_for_a_scheduler_that_is_away(folder: _Folder) -> None:
+    folder.plan(queue=[["7", "PENDING", "atlas_old-run", "rule_make", str(folder.path)]])
+    code, printed = folder.run("--", "here")
+    assert code == 0, printed
+    assert folder.calls("squeue") == []
 
 
 def test_jobs_of_an_earlier_run_here_are_rejected(folder: _Folder) -> None:
@@ -199,6 +226,17 @@ def test_failure_has_its_reason_and_excludes_no_node(folder: _Folder) -> None:
     assert re.search(rf"SLURM job \d+ ended as FAILED\. {said}", printed)
     assert re.search(r"SLURM job \d+ ended as NODE_FAIL", printed)
     assert not [word for call in folder.calls("sbatch") for word in call if "--exclude" in word]
+
+
+def test_a_failed_attempt_is_one_line_on_the_terminal(folder: _Folder) -> None:
+    beginning = "from workflow.console import show_essentials\nshow_essentials(workflow)\n"
+    (folder.path / "Snakefile").write_text(beginning + _SNAKEFILE)
+    said = "make: config, key a: it is wrong; correct it"
+    folder.plan({"1": {"state": "FAILED", "log": f"x\n{said}\n"}})
+    code, printed = folder.run()
+    assert code == 0, printed
+    line = rf"^Error in rule make, see \S+/1\.log: SLURM job 1 ended as FAILED\. {said}\nTrying to"
+    assert re.search(line, printed, re.MULTILINE), printed
 
 
 def test_interrupt_cancels_by_name(folder: _Folder) -> None:
