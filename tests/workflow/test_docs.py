@@ -23,7 +23,7 @@ PAGES = [
 NAMED = re.compile(
     r"(?:benchmarks|config|docs|envs|local|mbert_atlas|resources|slurm|tests|workflow)/[\w./-]+"
 )
-WRITTEN_BY_READERS = {f"config/{name}.yaml" for name in ("mine", "turkish", "another", "second")}
+WRITTEN_BY_READERS = {f"config/{name}.yaml" for name in ("mine", "turkish", "another", "second", "xlmr")}
 # What stands for something in the pages, and for what here; first {mirror} and {mine}, see `here`.
 PLACEHOLDERS = {
     "PAPER": names()[0],
@@ -113,7 +113,7 @@ def here(repository, tmp_path_factory):
     (folder / "mirror/mine").mkdir()
     (folder / "mirror/mine/news.txt").write_text("One house .\n")
     (folder / "mine.yaml").write_text("run: mine\n")
-    for page in ("CONTRIBUTING.md", "docs/compare.md"):
+    for page in ("CONTRIBUTING.md", "docs/compare.md", "docs/faq.md"):
         for name, text in files_in(page).items():
             if name in WRITTEN_BY_READERS:
                 (repository / name).write_text(text)
