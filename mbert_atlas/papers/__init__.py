@@ -7,7 +7,7 @@ A paper's ``config.py`` holds ``Section``, the model of its section of the confi
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import reduce
+from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,7 @@ def read_config(
     checks = [
         lambda config: check_config(config, languages, rules, written),
         _check_charged,
+        partial(_check_comparable, contents),
         *(import_module(f"{__name__}.{paper}.config").check for paper in papers),
     ]
     return validate(config_model(papers), values, files, typed, checks)
@@ -123,6 +124,17 @@ def _selected(config: Mapping[str, Any]) -> list[str]:
     chosen = config.get("papers")
     papers = names() if chosen is None else chosen if isinstance(chosen, list) else []
     return [paper for paper in names() if paper in papers]
+
+
+def _check_comparable(contents: Sequence[Mapping[str, Any]], config: Config) -> None:
+    """Report an encoder in place of a paper's, which the lowest of the files names."""
+    for name, encoder in config.encoders.items():
+        entries = [content.get("encoders", {}).get(name) or {} for content in contents]
+        hubs = [(entry.get("hub") or {}).get("repository") for entry in entries]
+        lowest = next(filter(None, hubs), None)
+        if config.comparable and lowest and not (encoder.hub and encoder.hub.repository == lowest):
+            problem = f"with another encoder than {lowest} numbers are not the papers'"
+            report(Mistake(f"encoders.{name}", problem, "write `comparable: false`"))
 
 
 def _check_shapes(files: Sequence[Path | str], contents: Sequence[Mapping[str, Any]]) -> None:

@@ -84,6 +84,10 @@ MORE = [
         "line 1, key comparable: numbers from synthetic data are not comparable with the papers'",
     ),
     (
+        f"encoders: {{mbert: {{hub: {{repository: a/b, revision: {'a' * 40}}}}}}}\n",
+        "line 1, key encoders.mbert: with another encoder than google-bert/bert-base-multilingual-",
+    ),
+    (
         "datasets: {xnli: {files: null, files_by_language: {de: [{path: x/de.tsv}]}}}\n",
         "datasets.xnli.languages: 'ar' has no file (nor 'bg', 'el'",
     ),
@@ -240,6 +244,7 @@ ENGLISH = SCRATCH.replace("[sparse]", "[sparse], languages: [en]")
 )
 def test_replaced_languages_need_files_only_where_something_reads_them(tmp_path, more, is_needed):
     path = tmp_path / "mine.yaml"
+    more += "comparable: false\n"
     path.write_text(SPARSE + more)
     if is_needed:
         assert "line 6, key datasets.sparse.languages: 'ko' has no file" in config_errors(

@@ -23,7 +23,9 @@ PAGES = [
 NAMED = re.compile(
     r"(?:benchmarks|config|docs|envs|local|mbert_atlas|resources|slurm|tests|workflow)/[\w./-]+"
 )
-WRITTEN_BY_READERS = {f"config/{name}.yaml" for name in ("mine", "turkish", "another", "second", "xlmr")}
+WRITTEN_BY_READERS = {
+    f"config/{name}.yaml" for name in ("mine", "turkish", "another", "second", "xlmr")
+}
 # What stands for something in the pages, and for what here; first {mirror} and {mine}, see `here`.
 PLACEHOLDERS = {
     "PAPER": names()[0],
