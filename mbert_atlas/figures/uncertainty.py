@@ -103,7 +103,7 @@ def _intervals(
         return text if band else f"{text} {_WITHOUT_ITEMS}"
     groups = {
         over: [label(str(name), names) for name in some.unique()]
-        for over, some in sorted(rows.groupby("over")[of], key=lambda group: -len(group[1]))
+        for over, some in sorted(rows.groupby("over")[of], key=lambda group: -len(group[0]))
     }
     known = [over for over in groups if over]
     if not known:
