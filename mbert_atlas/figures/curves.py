@@ -93,7 +93,7 @@ def curve_plot(
                 shift = step * ((place + 0.5) / len(lines[panel]) - 0.5) if bars else 0.0
                 _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
             if (rows["along"] % 1 == 0).all():
-                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+                axes.xaxis.set_major_locator(MaxNLocator(7 if columns > 2 else 9, integer=True))
             if is_separate:
                 axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend)
         handles, texts = ([], []) if is_separate else grid[0].get_legend_handles_labels()

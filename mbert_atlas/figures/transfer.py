@@ -198,7 +198,7 @@ def _limits(measured: pd.DataFrame, points: Mapping[str, pd.DataFrame]) -> tuple
     """Return the ends of the axis: bars that are far longer than the points apart are cut off."""
     values = [*measured["value"], *(points[_REPORTED]["value"] if _REPORTED in points else ())]
     low, high = min(values), max(values)
-    room = 0.3 * max(high - low, 1.0)
+    room = 0.6 * max(high - low, 1.0)
     if _INTERVAL in points:
         low = min(low, max(points[_INTERVAL]["low"].min(), low - room))
         high = max(high, min(points[_INTERVAL]["high"].max(), high + room))

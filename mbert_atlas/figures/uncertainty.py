@@ -15,6 +15,10 @@ _WITHOUT_ITEMS = (
     "There are no resamples of the test items; verdicts add the error of n items "
     "(docs/verdicts.md)."
 )
+_PAIRED = (
+    "Verdicts pair conditions on items and seeds, so intervals may overlap where a difference is "
+    "certain."
+)
 _SOURCES = {"seeds": "seeds", "items": "test items", "seeds and items": "seeds and test items"}
 _MOST_GROUPS = 4
 
@@ -102,10 +106,10 @@ def _intervals(
         text = f"{mark}: {name}." if name else "One seed: no interval can be given."
         return text if band else f"{text} {_WITHOUT_ITEMS}"
     groups = {
-        over: [label(str(name), names) for name in some.unique()]
-        for over, some in sorted(rows.groupby("over")[of], key=lambda group: -len(group[0]))
+        str(over): [label(str(name), names) for name in some.unique()]
+        for over, some in rows.groupby("over")[of]
     }
-    known = [over for over in groups if over]
+    known = sorted(filter(None, groups), key=len, reverse=True)
     if not known:
         return "No interval can be given: there is one seed, and no resamples of the test items."
     text = f"{mark}: 95% interval over {_SOURCES[known[0]]}"
@@ -114,13 +118,12 @@ def _intervals(
     text += f", {_RULE}." if any("seeds" in over for over in known) else _without_seeds(rows)
     if "" in groups:
         text += f" No interval can be given for {listed(groups[''])}."
-    return text
+    return f"{text} {_PAIRED}"
 
 
 def _without_seeds(rows: pd.DataFrame) -> str:
-    text = " (docs/verdicts.md)"
+    if rows["seed"].isna().all():
+        return " (docs/verdicts.md)."
     return (
-        f"{text}."
-        if rows["seed"].isna().all()
-        else (f"{text}; with one seed of everything, the spread over seeds is not known here.")
+        " (docs/verdicts.md); with one seed of everything, the spread over seeds is not known here."
     )
