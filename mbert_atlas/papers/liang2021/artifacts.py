@@ -54,7 +54,8 @@ _CAPTIONS = {
     "dimensions over as many random ones, by the last dimension of the window. To read it: where a "
     "line falls to 0, the dimensions tell the languages of a set apart no better than random ones.",
 }
-_ITEMS = "test vectors, features of typology, or languages"
+_ITEMS = {"figure4": "test languages", "figure5": "test vectors"}
+_ITEMS_OF_PROBES = "test vectors, features of typology, or languages"
 _FIGURES = {
     "figure1": "Probes of the first, the next and of random dimensions",
     "figure2": "Probes of narrow windows: gain over as many random dimensions",
@@ -216,7 +217,7 @@ def _figures(plan: Files) -> list[Artifact]:
                     "title": _FIGURES[name],
                     "sets": [*paper.pairs.sets, "random"],
                     "models": models,
-                    "items": "test languages" if name == "figure4" else _ITEMS,
+                    "items": _ITEMS.get(name, _ITEMS_OF_PROBES),
                 },
                 intervals=name == "figure4",  # no other has resamples
             ),
