@@ -192,7 +192,7 @@ class WorkflowPlan(Plan):
         return {**self.reported(paper)[0]} if self.config.comparable else {"path": None}
 
     def intervals_of(self, key: str) -> dict[str, Any] | None:
-        """Return what the intervals of a figure's numbers depend on beside them; none if none."""
+        """Return what a figure's intervals are computed from, except its numbers; none if none."""
         if not self.figures[key].intervals:
             return None
         paper, _ = self.artifact_of[key]

@@ -56,8 +56,8 @@ def curve_plot(
 
     ``order`` has the lines of all figures that belong together, so that each looks the same in all
     of them; a panel has at most as many lines as there are ``dashes``, of which 8 have markers.
-    ``names`` are labels of lines that differ from the usual ones. An AtlasError is raised if there
-    are no rows or too many lines, or a point has several values for a seed.
+    ``names`` are labels of lines that differ from the usual ones. Raises AtlasError if there are no
+    rows or too many lines, or a point has several values for a seed.
     """
     table = _spread_over_seeds(frame)
     panels, every = list(frame["panel"].unique()), list(frame["line"].unique())
@@ -71,39 +71,53 @@ def curve_plot(
     # many panels with common axes are small, one alone has large markers
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.2
     size = 4.5 if columns == 1 and share is True else 2.5
-    mark, name = "Bars" if bars else "Bands", interval_name(frame, band)
-    texts = [name, *(label(line, names) for line in every)]
-    fitting = max(1, _LEGEND_WIDTH // (max(map(len, texts)) + _HANDLE))
+    name, texts = interval_name(frame, band), {line: label(line, names) for line in every}
+    fitting = max(1, _LEGEND_WIDTH // (max(map(len, [name, *texts.values()])) + _HANDLE))
     legend: dict[str, Any] = {"ncols": min(fitting, 4 if share is True else 3), "frameon": False}
     with figure_style():
         labels = (along_label, value_label)
         figure, grid = panel_grid(panels, columns, (1.0, row), share, labels, title)
-        by = "task" if "task" in frame else "panel"
-        figure.set_label(
-            describe(frame, mark, by=by, of="line", items=items, band=band, names=names)
-        )
         for axes, panel in zip(grid, panels, strict=True):
             rows = table[table["panel"] == panel]
-            step = 0.6 * pd.Series(sorted(rows["along"].unique())).diff().min()
-            if rows["least"].min() < 0 < rows["largest"].max():
-                axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
-            for place, line in enumerate(lines[panel]):
-                look = _look(ranks[line], dashes)
-                look |= {"markersize": size, "label": label(line, names)}
-                shift = step * ((place + 0.5) / len(lines[panel]) - 0.5) if bars else 0.0
-                _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
-            if (rows["along"] % 1 == 0).all():
-                axes.xaxis.set_major_locator(MaxNLocator(7 if columns > 2 else 9, integer=True))
+            looks = {
+                line: _look(ranks[line], dashes) | {"markersize": size, "label": texts[line]}
+                for line in lines[panel]
+            }
+            _draw_panel(axes, rows, looks, 7 if columns > 2 else 9, bars=bars)
             if is_separate:
                 axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend)
-        handles, texts = ([], []) if is_separate else grid[0].get_legend_handles_labels()
-        if name:
-            grey = "#777777"
-            handles.append(Line2D([], [], color=grey) if bars else Patch(color=grey, alpha=0.3))
-            texts.append(name)
-        if len(texts) > 1 or name:
-            figure.legend(handles, texts, loc="outside lower center", **legend)
+        _write_legend(figure, [] if is_separate else grid[:1], name, legend, bars=bars)
+    by, mark = "task" if "task" in frame else "panel", "Bars" if bars else "Bands"
+    figure.set_label(describe(frame, mark, by=by, of="line", items=items, band=band, names=names))
     return figure
+
+
+def _draw_panel(
+    axes: Axes, rows: pd.DataFrame, looks: Mapping[str, dict[str, Any]], ticks: int, *, bars: bool
+) -> None:
+    """Draw lines with these looks; an axis of whole numbers has at most so many ticks."""
+    if (rows["along"] % 1 == 0).all():
+        axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True))
+    if rows["least"].min() < 0 < rows["largest"].max():
+        axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
+    # bars of all lines fit between a place and the next
+    room = 0.6 * pd.Series(sorted(rows["along"].unique())).diff().min() if bars else 0.0
+    for place, (line, look) in enumerate(looks.items()):
+        shift = room * ((place + 0.5) / len(looks) - 0.5)
+        _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
+
+
+def _write_legend(
+    figure: Figure, panels: Sequence[Axes], interval: str, style: Mapping[str, Any], *, bars: bool
+) -> None:
+    """Write a legend of the lines of the first of some panels, and of bands or bars, if any."""
+    handles, texts = panels[0].get_legend_handles_labels() if panels else ([], [])
+    if interval:
+        grey = "#777777"
+        handles.append(Line2D([], [], color=grey) if bars else Patch(color=grey, alpha=0.3))
+        texts.append(interval)
+    if len(texts) > 1 or interval:
+        figure.legend(handles, texts, loc="outside lower center", **style)
 
 
 def curve_grid(

@@ -132,22 +132,10 @@ def transfer_plot(
     """
     keys = ["test", "protocol", "condition", "language"]
     require_rows(measured, "plot of transfer")
-    conditions = list(measured["condition"].unique())
-    if (count := len(conditions)) > len(MARKERS):
-        most = len(MARKERS)
-        raise AtlasError(f"plot of transfer: {count} conditions are too many; show at most {most}.")
+    styles = _styles(list(measured["condition"].unique()), order, names)
     points, rows = _points(measured, reported, keys), _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
-    ranks = places(conditions, order or conditions)
-    styles = {
-        name: {
-            "label": label(name, names),
-            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
-            "marker": MARKERS[ranks[name] % len(MARKERS)],
-        }
-        for name in conditions
-    }
-    heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
+    heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(styles)) for test in tests]
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
         share: dict[str, Any] = {"sharex": True, "sharey": "row", "squeeze": False}
@@ -166,18 +154,39 @@ def transfer_plot(
                 _label_rows(axes, [label(code, names) for code in rows[test]])
         for axes in grid[-1]:
             axes.set_xlabel(value_label)
-        limits = _limits(measured, points)
-        axes.set_xlim(*limits)
+        axes.set_xlim(*_limits(measured, points))
         figure.suptitle(title, x=0.01, ha="left")
         figure.supylabel("tested on", fontsize=9)
         interval = interval_name(measured) if "over" in measured else ""
         _write_legend(figure, [style["label"] for style in styles.values()], interval)
-        said = describe(measured, "Bars", by="test", of="condition", names=names)
-        bars = points.get(_INTERVAL)
-        if bars is not None and (bars["low"].min() < limits[0] or bars["high"].max() > limits[1]):
-            said += " Bars that reach the frame go on behind it."
-        figure.set_label(said)
+    described = describe(measured, "Bars", by="test", of="condition", names=names)
+    figure.set_label(described + _on_long_bars(points, axes.get_xlim()))
     return figure
+
+
+def _styles(
+    conditions: Sequence[str], order: Sequence[str], names: Mapping[str, str] | None
+) -> dict[str, dict[str, Any]]:
+    """Return label, colour and marker of each condition."""
+    if (count := len(conditions)) > len(MARKERS):
+        most = len(MARKERS)
+        raise AtlasError(f"plot of transfer: {count} conditions are too many; show at most {most}.")
+    ranks = places(conditions, order or conditions)
+    return {
+        name: {
+            "label": label(name, names),
+            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
+            "marker": MARKERS[ranks[name] % len(MARKERS)],
+        }
+        for name in conditions
+    }
+
+
+def _on_long_bars(points: Mapping[str, pd.DataFrame], limits: tuple[float, float]) -> str:
+    bars = points.get(_INTERVAL)
+    if bars is None or (bars["low"].min() >= limits[0] and bars["high"].max() <= limits[1]):
+        return ""
+    return " Bars that reach the frame go on behind it."
 
 
 def _points(

@@ -109,13 +109,13 @@ def _intervals(
         str(over): [label(str(name), names) for name in some.unique()]
         for over, some in rows.groupby("over")[of]
     }
-    known = sorted(filter(None, groups), key=len, reverse=True)
-    if not known:
+    sources = sorted(filter(None, groups), key=len, reverse=True)
+    if not sources:
         return "No interval can be given: there is one seed, and no resamples of the test items."
-    text = f"{mark}: 95% interval over {_SOURCES[known[0]]}"
-    for over in known[1:]:
-        text += f", of some numbers over {_SOURCES[over]} alone"
-    text += f", {_RULE}." if any("seeds" in over for over in known) else _without_seeds(rows)
+    text = f"{mark}: 95% interval over {_SOURCES[sources[0]]}"
+    for over in sources[1:]:
+        text += f", of some numbers only over {_SOURCES[over]}"
+    text += f", {_RULE}." if any("seeds" in over for over in sources) else _without_seeds(rows)
     if "" in groups:
         text += f" No interval can be given for {listed(groups[''])}."
     return f"{text} {_PAIRED}"

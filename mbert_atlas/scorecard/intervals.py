@@ -22,7 +22,7 @@ def measured_intervals(
     Columns are those of a cell, ``protocol``, the ends ``low`` and ``high`` in its unit, and
     ``over``: ``seeds and items``, ``seeds`` or ``items``. Variances over seeds are pooled over this
     measurement alone, so that a figure needs no other. Where none of its numbers has two seeds, the
-    interval is over items alone. A number of which nothing is known has no row. Other arguments are
+    interval is over items. A number of which nothing is known has no row. Other arguments are
     those of :func:`.verdicts.verdicts`.
     """
     cells = measured_cells([measurement], [resamples])

@@ -30,8 +30,8 @@ def test_functions_exist_and_take_what_records_give_them(plan: Plan) -> None:
     for record in plan.measurements.values():
         inspect.signature(resolve(record.measure)).bind([], **record.options())
     for figure in plan.figures.values():
-        given = {name: None for name in ("reported", "intervals") if getattr(figure, name)}
-        inspect.signature(resolve(figure.draw)).bind([], **figure.options(), **given)
+        also = {name: None for name in ("reported", "intervals") if getattr(figure, name)}
+        inspect.signature(resolve(figure.draw)).bind([], **figure.options(), **also)
         if figure.intervals:
             assert "resamples" in figure.cells()[0].paths
 

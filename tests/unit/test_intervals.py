@@ -103,7 +103,7 @@ def rows(*of: tuple[str, int | None, str]) -> pd.DataFrame:
         ([("a", None, "items")], "there are no seeds. Marks: 95% interval over test items"),
         (
             [("a", 1, "seeds and items"), ("b", 1, "items"), ("c_d", 1, "")],
-            "of some numbers over test items alone, by the rule",
+            "of some numbers only over test items, by the rule",
         ),
         (
             [("a", 1, "items"), ("c_d", 1, "")],

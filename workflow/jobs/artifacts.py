@@ -28,24 +28,24 @@ def render_figure(snakemake: Snakemake) -> None:
     from mbert_atlas.registry import resolve
 
     params = snakemake.params
-    given: dict[str, Any] = {"reported": params.reported["path"]} if params.reported else {}
+    also: dict[str, Any] = {"reported": params.reported["path"]} if params.reported else {}
     cells = with_files(params.cells, snakemake.input)
     if params.intervals:
-        given["intervals"] = _intervals(cells, params.intervals)
-    figure = resolve(params.draw)(cells, **params.options, **given)
+        also["intervals"] = _intervals(cells, params.intervals)
+    figure = resolve(params.draw)(cells, **params.options, **also)
     save_figure(figure, Path(snakemake.output[0]).with_suffix(""), params.caption)
 
 
-def _intervals(cells: Sequence[Cell], given: Mapping[str, Any]) -> "pd.DataFrame":
+def _intervals(cells: Sequence[Cell], sources: Mapping[str, Any]) -> "pd.DataFrame":
     """Return the intervals of all numbers that a figure may show."""
     from mbert_atlas.scorecard.claims import read_claims
     from mbert_atlas.scorecard.intervals import measured_intervals
 
-    claims, reported = (Path(given[name]["path"]) for name in ("claims", "reported"))
-    stated = {given["paper"]: read_claims(claims, given["paper"], reported)}
+    claims, reported = (Path(sources[name]["path"]) for name in ("claims", "reported"))
+    stated = {sources["paper"]: read_claims(claims, sources["paper"], reported)}
     files = cells[0].paths
     measurement = Path(files.get("scores", cells[0].path))
-    return measured_intervals(measurement, Path(files["resamples"]), stated, given["languages"])
+    return measured_intervals(measurement, Path(files["resamples"]), stated, sources["languages"])
 
 
 def render_table(snakemake: Snakemake) -> None:

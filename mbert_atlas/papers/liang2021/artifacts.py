@@ -52,7 +52,7 @@ _CAPTIONS = {
     "To read it: a line at 0 means that the task does not need these directions.",
     "figure5": "Language identification within sets of languages: gain of a narrow window of "
     "dimensions over as many random ones, by the last dimension of the window. To read it: where a "
-    "line falls to 0, the dimensions tell the languages of a set apart no better than random ones.",
+    "line falls to 0, the dimensions separate the languages of a set no better than random ones.",
 }
 _ITEMS = {"figure4": "test languages", "figure5": "test vectors"}
 _ITEMS_OF_PROBES = "test vectors, features of typology, or languages"

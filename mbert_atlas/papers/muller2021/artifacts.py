@@ -71,7 +71,7 @@ _CKA_CAPTION = (
     "kernel over four windows (published), a linear kernel over all sentences (corrected). Where "
     "there are several seeds, bands go from the lowest to the highest end of their intervals. To "
     "read it: the higher a line, the more similar are the two languages in that layer. Verdicts "
-    "on similarity rest on the spread over seeds alone."
+    "on similarity have a seed-level CI."
 )
 _CKA_BANDS = {
     "published": "one standard deviation over four windows",
