@@ -49,10 +49,10 @@ def curve_plot(
     The table has the columns ``panel`` and ``line`` (text), ``along`` and ``value`` (numbers),
     ``seed`` and ``n``, which counts ``items``; optional ``low`` and ``high`` are the ends of an
     interval, which the bands then span: of ``over``, see :func:`.uncertainty.with_intervals`, or
-    what ``band`` says. ``bars`` side by side replace bands that are wide and would overlap. Axes
-    have one label, or one by panel. There are ``columns`` panels in a row; those of a column, or
-    all panels, ``share`` their axes. Panels without common lines have separate legends, others a
-    common one. The label of the figure is what a caption says of n, seeds and intervals.
+    what ``band`` says. ``bars`` replace bands that would overlap. Axes have one label, or one by
+    panel. There are ``columns`` panels in a row; those of a column, or all, ``share`` their axes.
+    Panels without common lines have separate legends, others a common one. The label of the figure
+    is what a caption says of n, seeds and intervals.
 
     ``order`` has the lines of all figures that belong together, so that each looks the same in all
     of them; a panel has at most as many lines as there are ``dashes``, of which 8 have markers.
@@ -67,7 +67,7 @@ def curve_plot(
     if (most := max(map(len, lines.values()))) > len(dashes):
         raise AtlasError(f"curves: {most} lines are too many; draw at most {len(dashes)}.")
     ranks = places(every, order or every)
-    columns = min(columns, len(panels))
+    columns, labels = min(columns, len(panels)), (along_label, value_label)
     # many panels with common axes are small, one alone has large markers
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.2
     size = 4.5 if columns == 1 and share is True else 2.5
@@ -75,7 +75,6 @@ def curve_plot(
     fitting = max(1, _LEGEND_WIDTH // (max(map(len, [name, *texts.values()])) + _HANDLE))
     legend: dict[str, Any] = {"ncols": min(fitting, 4 if share is True else 3), "frameon": False}
     with figure_style():
-        labels = (along_label, value_label)
         figure, grid = panel_grid(panels, columns, (1.0, row), share, labels, title)
         for axes, panel in zip(grid, panels, strict=True):
             rows = table[table["panel"] == panel]
