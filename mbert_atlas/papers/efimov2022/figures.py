@@ -125,7 +125,7 @@ def _said(panels: Iterable[_Samples]) -> str:
     bands = "one seed: no interval can be given"
     if numbers[-1] > 1:
         bands = (
-            "lines are means over seeds, bands and numbers in brackets the range of seeds, and "
+            "lines and numbers are means over seeds, bands and brackets the range of seeds, and "
             "without a band there is one seed; there is no interval over word pairs"
         )
     return (
