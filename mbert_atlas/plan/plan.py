@@ -170,10 +170,9 @@ class Plan(Files):
         return f"{kind.capitalize()} {number}"
 
     def caption(self, figure: str) -> str:
-        """Return what the report says below a figure."""
+        """Return what a figure shows and how to read it."""
         artifact = self.artifact_of[figure][1]
-        shared = CAPTIONS.get(self.figures[figure].draw, "")
-        return artifact.caption or f"**{artifact.title}.** {shared}"
+        return artifact.caption or CAPTIONS.get(self.figures[figure].draw, "")
 
     def table_measurements(self, table: str) -> list[str]:
         """Return the measurements that a table shows."""
@@ -217,6 +216,7 @@ class Plan(Files):
                 "order": self.condition_order(paper, figures_only),
             },
             reported=True,
+            intervals=True,
         )
 
     # What pages show

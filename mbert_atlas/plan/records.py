@@ -16,10 +16,10 @@ from mbert_atlas.plan.needs import Need
 from mbert_atlas.plan.paths import path
 
 CAPTIONS = {
-    "figures.transfer:draw_transfer": "Scores by test set and language, or gains over a condition: "
-    "trained on one or more languages, tested on every language. Small dots are seeds, large ones "
+    "figures.transfer:draw_transfer": "Scores by test set and language, or gains over a condition, "
+    "trained on one or more languages and tested on each. Small dots are seeds, large markers "
     "their mean; hollow markers are the reported values where they may be compared. One panel per "
-    "protocol.",
+    "protocol. To read it, compare the markers within a row: right of another is better.",
 }
 """Captions of shared kinds of figures, for artifacts without a caption."""
 Cells = Callable[[], Sequence[Cell]]
@@ -53,6 +53,8 @@ class Figure:
     # The function also takes `reported`, the path of the paper's reported numbers, or none where
     # the run cannot be compared with the paper.
     reported: bool = False
+    # The function also takes `intervals`, of the numbers of the measurement that it draws.
+    intervals: bool = False
     language: str = "all"  # what the report says of it, as the protocol
     protocol: str = "both"
 
@@ -73,7 +75,7 @@ class Artifact:
 
     name: str  # as in `snakemake <paper>_<name>`
     title: str = ""  # what it shows
-    caption: str = ""  # what the report says below it, reStructuredText
+    caption: str = ""  # what its figures show and how to read them, as plain text
     measurements: Sequence[Measurement] = ()  # another artifact's are not repeated
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
@@ -82,8 +84,14 @@ class Artifact:
 
 
 def measured(paper: str, *names: str) -> list[Cell]:
-    """Return a cell per measurement of a paper."""
-    return [Cell(path=path("measurement", paper=paper, name=name)) for name in names]
+    """Return a cell per measurement of a paper, with the values on resampled test sets."""
+    return [
+        Cell(
+            path=path("measurement", paper=paper, name=name),
+            paths={"resamples": path("resamples", paper=paper, name=name)},
+        )
+        for name in names
+    ]
 
 
 def table_artifact(

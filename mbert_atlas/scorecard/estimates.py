@@ -12,7 +12,7 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit  # scipy.sta
 
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import KEY, Key, Measured
-from mbert_atlas.scorecard.claims import Expected
+from mbert_atlas.scorecard.claims import Claims, Expected
 from mbert_atlas.scorecard.seeds import Pools, Term
 
 _METRIC, _CONDITION = KEY.index("metric"), KEY.index("condition")
@@ -217,6 +217,25 @@ class Evidence:
                     both += [_interaction(by_seed), np.var(by_seed, axis=1, ddof=1).mean()]
             self._ratios[pool] = float(both[0] / both[1]) if both[1] else 0.0
         return self._ratios[pool]
+
+
+def evidence_of(
+    claims: Mapping[str, Claims],
+    cells: Mapping[str, Mapping[Key, Measured]],
+    languages: Collection[str],
+) -> dict[str, Evidence]:
+    """Return the evidence in cells by protocol, with what the claims of papers say of cells."""
+
+    def parts(key: Key) -> Iterable[tuple[Key, Key]]:
+        return claims[key[0]].parts(key) if key[0] in claims else ()
+
+    tasks = {
+        (paper, name): common
+        for paper, stated in claims.items()
+        for common, names in stated.tasks.items()
+        for name in names
+    }
+    return {protocol: Evidence(some, languages, parts, tasks) for protocol, some in cells.items()}
 
 
 def _with_scores(

@@ -5,7 +5,7 @@ the claims: the cells that each is about, the one that limits it, and the verdic
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,7 +16,7 @@ from scipy.stats import false_discovery_control
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells
 from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
-from mbert_atlas.scorecard.estimates import Estimate, Evidence
+from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
 
 HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"
@@ -86,19 +86,7 @@ def verdicts(
     """
     printed = {line.key: line.number("value") for line in read_cells(reported)}
     ours = measured_cells(measurements, resamples)
-
-    def parts(key: Key) -> Iterable[tuple[Key, Key]]:
-        return claims[key[0]].parts(key) if key[0] in claims else ()
-
-    tasks = {
-        (paper, name): common
-        for paper, stated in claims.items()
-        for common, names in stated.tasks.items()
-        for name in names
-    }
-    evidence = {
-        protocol: Evidence(some, languages, parts, tasks) for protocol, some in ours.items()
-    }
+    evidence = evidence_of(claims, ours, languages)
     rows = []
     for paper, stated in claims.items():
         numbers = stated.with_means(printed)

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from configs import ROOT, config
+from matplotlib.axes import Axes
 from seqeval.metrics import f1_score
 
 from mbert_atlas.analysis.measurements import write_measurements
@@ -236,22 +237,21 @@ def test_figures_show_one_value_per_line_place_and_seed(
     assert len(drawn)
     assert not drawn.duplicated(["panel", "line", "along", "seed"]).any()
     measured = [Cell(path=str(tmp_path / "measured.csv"))]
-    models = {"mbert": "mBERT"}
-    draw_curves(
-        measured, artifact=artifact, protocol="published", title="", sets=["italic"], models=models
-    )
+    options = {"artifact": artifact, "protocol": "published", "title": "", "sets": ["italic"]}
+    figure = draw_curves(measured, **options, models={}, items="vectors")
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert all("%" in label or "points" in label for label in map(Axes.get_ylabel, shown))
+    assert all("accuracy" in label for label in map(Axes.get_ylabel, shown[:1]))
     if points := {"figure3": by_layer, "figure5": by_window}.get(artifact):
         columns = ["panel", "along", "value", "seed"]
         rows = points(frame[frame["protocol"] == "published"])
         assert rows[columns].equals(drawn[columns])
         assert set(rows["line"]) <= {
-            "in place of mBERT: DensRay",
-            "in place of mBERT: LDA",
-            "italic",
+            *("in place of mBERT: DensRay", "in place of mBERT: LDA", "italic")
         }
 
 
-def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):
+def test_figure_4_has_frozen_and_fine_tuned_lines_in_one_panel(tmp_path, monkeypatch):
     names = ("method", "first", "language", "metric", "value", "n", "seed")
     rows = [
         dict(zip(names, ("lda", first, "en", "span_micro_f1", 90.0 - first, 9, 1), strict=True))
@@ -276,9 +276,9 @@ def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):
         for protocol in ("published", "corrected")
     }
     drawn = curves(frame, "figure4", "corrected")
-    assert drawn[["panel", "along"]].values.tolist() == [
-        ["POS, frozen", 20],
-        ["POS, fine-tuned", 20],
+    assert drawn[["panel", "line", "along"]].values.tolist() == [
+        ["POS", "mbert_lda", 20],
+        ["POS", "mbert_lda_tuned", 20],
     ]
 
 
