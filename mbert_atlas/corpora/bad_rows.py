@@ -3,6 +3,7 @@
 import logging
 import re
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 from mbert_atlas.errors import DataError
@@ -13,38 +14,38 @@ MOST_BAD = 0.01
 """Fraction of bad rows above which a file is an error.
 
 Slips of annotators and of conversion are a few in 100,000 rows; a file of another format, language
-or version, or one whose columns have shifted, is wrong in most of them. One in a hundred is far
-from both, and too few to move a score visibly.
+or version is wrong in most of them. One in a hundred is far from both, and moves no score visibly.
 """
 _LISTED = 5
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|(?<![\w-])\d+")
 
 
+@dataclass
 class BadRows:
-    """Collects the bad rows of one corpus, where ``unit`` is what rows are called.
+    """Collects the bad rows of one corpus.
 
-    ``with bad:`` drops a row for the :class:`DataError` that reading it raises. ``reasons`` counts
-    rows by problem without what is particular to a row; ``first`` lists a few with their places.
+    ``with bad:`` drops a row for the :class:`DataError` that reading it raises.
     """
 
-    def __init__(self, unit: str) -> None:
-        self.unit = unit
-        self.reasons = Counter[str]()
-        self.first: list[str] = []
-        self._error: DataError | None = None
+    unit: str  # what rows are called
+    is_strict: bool = False  # whether the first bad row is an error
+    reasons: Counter[str] = field(default_factory=Counter)  # problems without numbers and names
+    first: list[str] = field(default_factory=list)  # a few, with their places
+    _error: DataError | None = None
 
     def __enter__(self) -> None:
         """Start to read a row."""
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
         """Drop the row if reading it raised a DataError."""
-        if not isinstance(error, DataError):
-            return False
-        self.drop(error)
-        return True
+        if isinstance(error, DataError):
+            self.drop(error)
+        return isinstance(error, DataError)
 
     def drop(self, error: DataError) -> None:
         """Count a row that is left out because of ``error``."""
+        if self.is_strict:
+            raise error
         self._error = self._error or error
         self.reasons[_PARTICULAR.sub("…", error.problem)] += 1
         if len(self.first) < _LISTED:
@@ -62,13 +63,5 @@ class BadRows:
         _logger.warning("%s and are left out: %s", share, "; ".join(self.first))
 
 
-class _NoBadRows(BadRows):
-    """Raises the error of the first bad row."""
-
-    def drop(self, error: DataError) -> None:
-        """Raise the error."""
-        raise error
-
-
-STRICT = _NoBadRows("rows")
+STRICT = BadRows("rows", is_strict=True)
 """For files in which no row may be bad."""

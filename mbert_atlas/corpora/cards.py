@@ -21,32 +21,31 @@ class Card:
     language: str
     counts: Counter[str] = field(default_factory=Counter)  # items by kind
     dropped: Counter[str] = field(default_factory=Counter)  # items left out, by reason
-    bad: BadRows = field(default_factory=lambda: BadRows("rows"))  # the first few are listed
+    bad: BadRows = field(default_factory=lambda: BadRows("rows"))
     notes: list[str] = field(default_factory=list)
     tool: str = ""  # a program that did the work besides this package, with its version
 
     def content(self, files: Iterable[Path | str], origins: Origins = ()) -> dict[str, Any]:
         """Return the card as JSON, with the checksums of the ``files`` that were read.
 
-        ``origins`` are of each upstream file what the register of sources states (``dataset``,
+        ``origins``: of each upstream file, what the register of sources states (``dataset``,
         ``licence``, ``citation``) and what was really read (``read_from``).
         """
 
-        def joined(key: str, default: str) -> str:
-            return "; ".join(dict.fromkeys(one[key] for one in origins if one.get(key))) or default
+        def stated(key: str) -> list[str]:
+            return list(dict.fromkeys(one[key] for one in origins if one.get(key)))
 
-        left_out = self.dropped + self.bad.reasons
         return {
-            "dataset": joined("dataset", self.dataset),
+            "dataset": "; ".join(stated("dataset")) or self.dataset,
             "language": self.language,
-            "read_from": list(dict.fromkeys(o["read_from"] for o in origins if "read_from" in o)),
+            "read_from": stated("read_from"),
             "source_files": [
                 {"path": path, "sha256": sha256_of(path)} for path in dict.fromkeys(map(str, files))
             ],
-            "licence": joined("licence", "not stated"),
-            "citation": joined("citation", "not stated"),
+            "licence": "; ".join(stated("licence")) or "not stated",
+            "citation": "; ".join(stated("citation")) or "not stated",
             "counts": dict(self.counts),
-            "dropped": {reason: number for reason, number in left_out.items() if number},
+            "dropped": dict(self.dropped + self.bad.reasons),
             "first_bad_rows": self.bad.first,
             "notes": self.notes,
             "created_by": f"mbert-atlas {__version__}" + (f", {self.tool}" if self.tool else ""),
@@ -62,9 +61,10 @@ def corpora_read(folder: Path | str) -> dict[str, str]:
     corpora: dict[str, dict[str, None]] = {}
     for path in sorted(Path(folder).rglob("*.card.json")):
         content = read_json(path)
-        name = path.relative_to(folder).parts[0].removesuffix(".card.json")
+        stated = corpora.setdefault(
+            path.relative_to(folder).parts[0].removesuffix(".card.json"), {}
+        )
         for card in [content] if "source_files" in content else content.values():
-            stated = corpora.setdefault(name, {})
-            stated.update(dict.fromkeys([f"{card['dataset']} ({card['licence']})"]))
-            stated.update(dict.fromkeys(card.get("read_from", ())))
+            said = [f"{card['dataset']} ({card['licence']})", *card.get("read_from", ())]
+            stated.update(dict.fromkeys(said))
     return {name: "; ".join(stated) for name, stated in corpora.items()}

@@ -18,16 +18,12 @@ _NUMBERED = re.compile(r"\s*<s snum=\"?([0-9]+)\"?>(.*?)</s>\s*")
 
 @dataclass(frozen=True)
 class GoldSentence:
-    """A sentence pair with its links (source word, target word), both counted from 0.
-
-    ``possible`` holds the sure links too, as in the definition of the alignment error rate
-    (Och and Ney 2003).
-    """
+    """A sentence pair with its links (source word, target word), both counted from 0."""
 
     source_tokens: list[str]
     target_tokens: list[str]
     sure: set[Link] = field(default_factory=set)
-    possible: set[Link] = field(default_factory=set)
+    possible: set[Link] = field(default_factory=set)  # and the sure ones (Och and Ney 2003)
 
 
 class _Link(NamedTuple):
@@ -47,9 +43,8 @@ def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
 
     ``xlwa`` is one file: English words, other words and Pharaoh links from 0 in three tab-separated
     columns. ``naacl`` is three: source sentences and target sentences as ``<s snum=1> ... </s>``,
-    then links ``snum source target [S|P]`` from 1, where 0 is the empty word and is ignored. The
-    English-Hindi test set of WPT-05 has one link past the end of its sentence, so in ``naacl`` such
-    links are dropped while they are few, see :class:`BadRows`.
+    then links ``snum source target [S|P]`` from 1, where 0 is the empty word and is ignored. Its
+    few links past the end of a sentence (WPT-05 has one) are dropped, see :class:`BadRows`.
 
     Raises DataError for a link outside its sentence, a malformed line, or files that do not belong
     together; names file and line.

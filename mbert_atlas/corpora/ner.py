@@ -11,10 +11,10 @@ IOB2.
 import gzip
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import IO, cast
 
@@ -29,7 +29,6 @@ from mbert_atlas.corpora.lines import (
     ascii_words,
     decoded_lines,
     open_member,
-    open_zip_member,
     require_format,
     require_text,
     split_columns,
@@ -58,12 +57,8 @@ class TaggedSentence:
     @property
     def stray(self) -> list[int]:
         """The places of ``I-`` tags that continue no entity of their type, against IOB2."""
-        pairs = zip((OUTSIDE, *self.tags), self.tags, strict=False)
-        return [
-            place
-            for place, (before, tag) in enumerate(pairs)
-            if tag.startswith("I-") and before[2:] != tag[2:]
-        ]
+        pairs = enumerate(pairwise((OUTSIDE, *self.tags)))
+        return [n for n, (before, tag) in pairs if tag[:2] == "I-" and before[2:] != tag[2:]]
 
 
 def read(job: ReadingJob) -> None:
@@ -73,10 +68,9 @@ def read(job: ReadingJob) -> None:
     sentences at random; without one, the first are kept. Sentences with a bad line (not UTF-8, a
     wrong number of columns, an empty word, an unknown tag, the prefix of another language) are left
     out while they are few, see :class:`BadRows`. The card counts ``I-`` tags that continue nothing
-    (about one in 500 words in Chinese and Japanese); seqeval begins an entity at each.
+    (about one in 500 words in Chinese and Japanese).
 
-    Raises DataError for too many bad sentences, a missing member, or no sentence; names file and
-    line.
+    Raises DataError for too many bad sentences, a missing member, or no sentence.
     """
     read_languages(job, _read_language)
 
@@ -94,15 +88,16 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
         for number, sentence in enumerate(sentences, 1)
     ]
     kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, card.notes, "ner", code, split)
-    tags = Counter(tag for row in kept["ner_tags"].to_pylist() for tag in row)
-    sizes = {"sentences read": len(sentences), "sentences": kept.num_rows, "words": tags.total()}
-    card.counts.update(sizes)
+    tags = Counter(pc.list_flatten(kept["ner_tags"]).to_pylist())
+    card.counts["sentences read"], card.counts["sentences"] = len(sentences), kept.num_rows
+    card.counts["words"] = tags.total()
     for name in sorted({*TYPES, *(tag[2:] for tag in tags if tag != OUTSIDE)}):
         card.counts[f"{name}: entities begun"] = tags[f"B-{name}"]
     if strays := sum(len(sentences[int(number) - 1].stray) for number in kept["id"].to_pylist()):
         card.counts["I- tags that continue no entity"] = strays
-        note = "I- tags that continue no entity are kept; seqeval begins an entity there"
-        card.notes.append(note)
+        card.notes.append(
+            "I- tags that continue no entity are kept; seqeval begins an entity there"
+        )
     return kept, card
 
 
@@ -135,7 +130,7 @@ def _open(path: Path, format: str, language: str, member: str) -> Iterator[tuple
             yield opened
         return
     with (
-        open_zip_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
+        open_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
         gzip.open(packed) as unpacked,
         closing(tar_members(cast(IO[bytes], unpacked), archive, member)) as members,
     ):
@@ -178,10 +173,8 @@ def parse_tagged(
     """Parse numbered lines of words with their tags, with blank lines between sentences.
 
     ``bad`` collects sentences that cannot be used; without it the first raises an error.
-
-    Raises DataError, see :func:`read`.
     """
-    allowed: Collection[str] = TAGS if format != "conll2003" else (*TAGS, *MORE_TAGS)
+    allowed = (*TAGS, *MORE_TAGS) if format == "conll2003" else TAGS
     if format == "conll2003":  # the beginnings of documents count as blank lines
         lines = ((n, "" if line.startswith("-DOCSTART-") else line.strip()) for n, line in lines)
     for is_blank, group in groupby(lines, key=lambda item: not item[1]):

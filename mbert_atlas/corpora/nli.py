@@ -9,9 +9,8 @@ one language, test files without the label, which then come from a partner whose
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -36,11 +35,11 @@ from mbert_atlas.schemas import NLI_PAIRS
 LABELS = ("entailment", "neutral", "contradiction")
 NO_CONSENSUS = "-"
 ENGLISH = "en"
+_PARALLEL = "use a file whose rows are parallel"
 _MULTINLI_KEYS = ("pairID", "sentence1", "sentence2", "gold_label", "genre")
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(NamedTuple):
     line: int
     id: str
     premise: str
@@ -57,7 +56,7 @@ def read(job: ReadingJob) -> None:
     id) are left out while they are few, see :class:`BadRows`.
 
     Raises DataError for too many bad rows, a partner of another length or with another label, or a
-    file without a pair; names file and line.
+    file without a pair.
     """
     read_languages(job, _read_language)
 
@@ -92,12 +91,12 @@ def _labelled(pairs: Iterator[_Pair], path: Path, card: Card) -> Iterator[_Pair]
         card.counts["pairs read"] += 1
         if pair.label == NO_CONSENSUS:
             card.dropped["no label that most annotators chose"] += 1
-        elif pair.label not in LABELS:
-            card.bad.drop(_bad_label(path, pair))
-        elif pair.id in seen:
-            problem = f"pair {pair.id!r} was already read"
-            card.bad.drop(DataError(path, f"line {pair.line}", problem, "remove one of them"))
-        else:
+            continue
+        with card.bad:
+            _require_label(path, pair)
+            if pair.id in seen:
+                problem = f"pair {pair.id!r} was already read"
+                raise DataError(path, f"line {pair.line}", problem, "remove one of them")
             seen.add(pair.id)
             if pair.premise and pair.hypothesis:
                 card.counts[pair.label] += 1
@@ -106,13 +105,13 @@ def _labelled(pairs: Iterator[_Pair], path: Path, card: Card) -> Iterator[_Pair]
                 card.dropped["empty premise or hypothesis"] += 1
 
 
-def _bad_label(path: Path, pair: _Pair) -> DataError:
-    place = f"line {pair.line}"
-    if not pair.label:
-        fix = "name a parallel file with labels in `partners`"
-        return DataError(path, place, "the label is missing", fix)
+def _require_label(path: Path, pair: _Pair) -> None:
     problem = f"{pair.label!r} is not one of {', '.join(LABELS)} or {NO_CONSENSUS}"
-    return DataError(path, place, problem, "correct the label")
+    fix = "correct the label"
+    if not pair.label:
+        problem, fix = "the label is missing", "name a parallel file with labels in `partners`"
+    if pair.label not in LABELS:
+        raise DataError(path, f"line {pair.line}", problem, fix)
 
 
 def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
@@ -135,7 +134,7 @@ def _xnli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair
 def _taxinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     for pair in _rows_with_header(path, ("pairID", "prem", "hyp", "label", "genre"), "", bad):
         # It mixes MultiNLI's training and development pairs, which share some numbers.
-        yield replace(pair, id=f"{pair.id}-{pair.line}")
+        yield pair._replace(id=f"{pair.id}-{pair.line}")
 
 
 def _rows_with_header(
@@ -178,32 +177,26 @@ def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path, bad: BadRows)
     last, read = max(others, default=0), 0
     for pair in pairs:
         read = pair.line
-        other = others.get(pair.line)
-        if other is None:
-            if pair.line > last:
-                problem = f"it ends before line {pair.line} of {path}"
-                raise DataError(labels, "", problem, "use a parallel file")
+        if read > last:
+            raise DataError(labels, "", f"it ends before line {read} of {path}", _PARALLEL)
+        if (other := others.get(read)) is None:
             continue  # a bad line there
-        if other.label not in LABELS:
-            bad.drop(_bad_label(labels, other))
-            continue
-        if pair.label and pair.label != other.label:
-            problem = f"is labelled {pair.label}, but line {pair.line} of {labels} is {other.label}"
-            fix = "use a file whose rows are parallel"
-            raise DataError(path, f"line {pair.line}", problem, fix)
-        yield replace(pair, label=other.label)
+        if other.label in LABELS and pair.label not in ("", other.label):
+            problem = f"is labelled {pair.label}, but line {read} of {labels} is {other.label}"
+            raise DataError(path, f"line {read}", problem, _PARALLEL)
+        with bad:
+            _require_label(labels, other)
+            yield pair._replace(label=other.label)
     if last > read:
-        problem = f"has no counterpart in {path}"
-        raise DataError(labels, f"line {read + 1}", problem, "use a parallel file")
+        raise DataError(labels, f"line {read + 1}", f"has no counterpart in {path}", _PARALLEL)
     bad_labels.require_few(len(others))
 
 
 def derive(job: DerivingJob) -> None:
     """Write the mixed-language XNLI of Efimov et al. (2022, section 4.2).
 
-    A fair coin decides for each pair whether the premise or the hypothesis is replaced by the
-    English one. The coin depends on the seed and the pair's id alone: neither on the order of the
-    rows nor on the other pairs, and it is the same in all languages. Rows of one split and id are
+    A fair coin, which depends on the seed and the pair's id alone, decides for each pair whether
+    the premise or the hypothesis is replaced by the English one. Rows of one split and id are
     translations of each other, as in XNLI; ``language`` is that of the side that is not English.
 
     Raises DataError if a pair has another label in English, or no pair of a language has an English

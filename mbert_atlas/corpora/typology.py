@@ -26,12 +26,11 @@ def read(job: ReadingJob) -> None:
     """Read the features of all languages, with the columns of ``schemas.TYPOLOGY``.
 
     The files are ``languages.csv``, ``values.csv`` and ``codes.csv``; ``value`` is the number of
-    the value in the feature and its name. A language is found by the WALS id of the table of
-    languages, and its ISO code, its genus or its name must agree, so that a wrong id is noticed; a
-    language without an id is left out.
+    the value in the feature and its name. A language is found by its ``wals_code``, and its ISO
+    code, genus or name must agree; a language without one is left out.
 
-    Raises DataError if a column is missing, an id is unknown or is another language's, or no
-    language has a feature, or too many values have no code; names the file and the line.
+    Raises DataError if a column is missing, an id is unknown or is another language's, no language
+    has a feature, or too many values have no code.
     """
     origins = job.origins(*job.upstreams)
     tables = {path.name.partition(".")[0]: path for item in job.upstreams for path in item.paths}
@@ -53,13 +52,12 @@ def read(job: ReadingJob) -> None:
     card.bad.require_few(len(rows["values"]) - card.bad.reasons.total())
     if not entries:
         raise DataError(tables["values"], "", "no language has a feature", AGAIN)
-    entries.sort()
-    card.counts["languages"] = sum(map(len, codes.values()))
+    found = sum(map(len, codes.values()))
+    card.counts["languages"] = found
     card.counts["features"] = len({feature for _, feature, _ in entries})
     card.counts["values"] = len(entries)
-    without = [language.code for language in languages if not language.wals_code]
-    card.dropped["languages that WALS does not have"] = len(without)
-    write_parquet(table_of(entries, TYPOLOGY), job.output)
+    card.dropped["languages that WALS does not have"] = len(languages) - found
+    write_parquet(table_of(sorted(entries), TYPOLOGY), job.output)
     card.write(job.card, tables.values(), origins)
 
 
@@ -69,10 +67,8 @@ def _codes_by_id(
     """Return our codes by WALS id: several for a language with romanised texts."""
     by_id = {row["ID"]: (number, row) for number, row in rows}
     codes: dict[str, list[str]] = {}
-    for language in languages:
-        if not language.wals_code:
-            continue
-        fix = "correct wals_code in the table of languages"
+    fix = "correct wals_code in the table of languages"
+    for language in (language for language in languages if language.wals_code):
         if language.wals_code not in by_id:
             problem = f"there is no id {language.wals_code!r}"
             raise DataError(path, f"language {language.code}", problem, fix)
