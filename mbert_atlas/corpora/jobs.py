@@ -74,8 +74,7 @@ class DerivingJob:
     card: Path
 
 
-Reader = Callable[[Upstream, Options], tuple[pa.Table, Card]]
-"""Reads one language; returns its table and card."""
+Reader = Callable[[Upstream, Options], tuple[pa.Table, Card]]  # of one language
 
 
 def read_single(job: ReadingJob, read: Reader) -> None:

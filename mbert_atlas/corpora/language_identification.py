@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def derive(job: DerivingJob) -> None:
     Each language is split separately. The table has the columns of ``schemas.LID_EXAMPLES``.
 
     Raises DataError if the tokenizer cannot be used, or fewer than ``minimum_per_language``
-    paragraphs of a language pass (below 10, a split may lack the language).
+    paragraphs of a language pass.
     """
     options, seed, limit = job.options, job.options["seed"], job.options["limit"]
     tables: list[pa.Table] = []
@@ -75,12 +76,8 @@ def _unknown_to(tokenizer_dir: Path | str | None) -> Callable[[list[str]], Itera
         return lambda texts: repeat(False, len(texts))
     tokenizer = open_tokenizer(tokenizer_dir)
     unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
-
-    def has_unknown(texts: list[str]) -> Iterable[bool]:
-        encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        return (unknown in encoding.ids for encoding in encodings)
-
-    return has_unknown
+    encode = partial(tokenizer.encode_batch_fast, add_special_tokens=False)
+    return lambda texts: (unknown in encoding.ids for encoding in encode(texts))
 
 
 def _passing(

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mbert_atlas.config.corpora.kinds import QaFormat
 from mbert_atlas.corpora.bad_rows import BadRows
@@ -41,8 +41,8 @@ TYDIQA_LANGUAGES = {
 _ENGLISH = ("en", "Latn")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+class _Part(BaseModel, strict=True):
+    pass
 
 
 class _Answer(_Part):
@@ -78,8 +78,8 @@ def read(job: ReadingJob) -> None:
     questions (not in SQuAD's layout, a repeated id, without answers, an answer that is empty or not
     at its place in the context) are left out while they are few, see :class:`BadRows`.
 
-    Raises DataError for a file that is not in SQuAD's layout, too many bad questions, a missing
-    member, or no question; names the file and the question.
+    Raises DataError for a file in another layout, too many bad questions, a missing member, or no
+    question.
     """
     read_languages(job, _read_language)
 
@@ -92,7 +92,7 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
         "target": (_ENGLISH, (code, script)),
         "english": ((code, script), _ENGLISH),
     }[options["questions"]]
-    codes = language if asked_in == language else f"{language} {asked_in}"
+    codes = " ".join(dict.fromkeys((language, asked_in)))
     card = Card(file.format, codes, bad=BadRows("questions"))
     member = _member(file.path, file.format, language, asked_in, split)
     with open_member(file.path, member) as (place, stream):
@@ -105,8 +105,8 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     require_script((str(row[4]) for row in rows), script, place, language)
     require_script((str(row[5]) for row in rows), question_script, place, asked_in)
     card.notes += _notes(language, asked_in)
-    table, names = table_of(rows, QA_EXAMPLES), ("qa", language, asked_in, split)
-    table = limited(table, limit, seed, card.notes, *names)
+    names = ("qa", language, asked_in, split)
+    table = limited(table_of(rows, QA_EXAMPLES), limit, seed, card.notes, *names)
     card.counts |= _sizes(table)
     return table, card
 
@@ -240,10 +240,10 @@ def derive(job: DerivingJob) -> None:
 def _cross(path: Path, language: str, asked_in: str) -> tuple[pa.Table, Card]:
     contexts, questions = _of_language(path, language), _of_language(path, asked_in)
     match = pc.index_in(contexts["id"], questions["id"])
-    joined = contexts.filter(pc.is_valid(match))
+    columns = dict(zip(QA_EXAMPLES.names, contexts.filter(pc.is_valid(match)), strict=True))
     for name in ("question", "question_language"):
-        place = joined.column_names.index(name)
-        joined = joined.set_column(place, name, questions[name].take(match.drop_null()))
+        columns[name] = questions[name].take(match.drop_null())
+    joined = pa.table(columns, QA_EXAMPLES)
     if not joined.num_rows:
         problem = f"has no question in common with {asked_in}"
         fix = "use two languages of one parallel dataset"

@@ -72,10 +72,9 @@ def read(job: ReadingJob) -> None:
     (2021): multiword tokens (``1-2``) and empty nodes (``1.1``) are not. Sentences whose forms are
     all ``_`` (treebanks released without their text) are dropped, and so are those that are no UD
     v2 CoNLL-U or repeat an id, while they are few, see :class:`BadRows`. Ids are
-    ``<treebank>-<sent_id>``, so the parallel treebanks (PUD) share what follows the dash.
+    ``<treebank>-<sent_id>``; parallel treebanks (PUD) share the latter.
 
-    Raises DataError for too many bad sentences (names file and line of the first), or files that
-    are cut short or without a sentence that can be used.
+    Raises DataError for too many bad sentences, or files that are cut short or have no usable one.
     """
     read_languages(job, _read_language)
 
@@ -112,16 +111,13 @@ def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...
             if identifier in seen:
                 problem = f"sentence {identifier!r} was already read"
                 fix = "give each treebank file once, with unique sent_id"
-                card.bad.drop(DataError(place, f"line {sentence.line}", problem, fix))
+                card.bad.drop(_error(place, sentence.line, problem, fix))
                 continue
             seen.add(identifier)
-            counts[f"{treebank}: sentences"] += 1
-            counts["sentences"] += 1
+            counts.update((f"{treebank}: sentences", "sentences"))
             counts["words"] += len(sentence.forms)
-            yield (
-                *(identifier, code, treebank, split, sentence.text),
-                *(sentence.forms, sentence.upos, sentence.heads, sentence.deprels),
-            )
+            words = (sentence.forms, sentence.upos, sentence.heads, sentence.deprels)
+            yield (identifier, code, treebank, split, sentence.text, *words)
 
 
 def _treebanks(upstream: Upstream, split: str) -> Iterator[tuple[str, Iterable[tuple[int, str]]]]:
@@ -145,12 +141,11 @@ def parse_conllu(
 ) -> Iterator[Sentence]:
     """Parse numbered lines of CoNLL-U, https://universaldependencies.org/format.html, words only.
 
-    ``bad`` collects sentences that cannot be used; without it the first raises an error.
+    ``bad`` collects sentences that cannot be used, without it the first raises an error: a line
+    without ten columns or with an empty form, ids that do not run from 1, a tag that is not one of
+    the 17 (or ``_``), a head outside the sentence, no tree with one root, or no words.
 
-    Raises DataError for a line without ten columns or with an empty form, ids that do not run from
-    1, a tag that is not one of the 17 (or ``_``), a head outside the sentence, a sentence that is
-    not a tree with one root, or a sentence without words; names file and line. With or without
-    ``bad``: if the file ends inside a sentence, so that more of it may be missing.
+    Raises DataError, with or without ``bad``, if the file ends inside a sentence.
     """
     rows: list[tuple[int, str]] = []
     for number, line in lines:
@@ -216,17 +211,11 @@ def _check(path: Path | str, sentence: Sentence, end: int, upto: int) -> None:
     if max(heads) > len(heads):
         problem = f"a head is word {max(heads)} of {len(heads)} words"
         raise _error(path, start, problem, "correct the heads")
-    if not _is_tree(heads):
+    ancestors = [0, *heads]
+    for _ in range(len(heads).bit_length()):  # twice as far each time, in a tree to the root
+        ancestors = [ancestors[word] for word in ancestors]
+    if any(ancestors):
         raise _error(path, start, "the heads run in a circle", "correct the heads")
-
-
-def _is_tree(heads: Sequence[int]) -> bool:
-    """Whether every word reaches the root (word 0)."""
-    reaching, before = {0}, set[int]()
-    while reaching != before:
-        before = reaching
-        reaching = {0, *(word for word, head in enumerate(heads, 1) if head in before)}
-    return len(reaching) == len(heads) + 1
 
 
 def _other_row(path: Path | str, number: int, word_id: str, words: int, upto: int) -> int:

@@ -54,13 +54,10 @@ def read(job: ReadingJob) -> None:
     write_in_groups(_paragraphs(articles, file.path, code, minimum, lines), PARAGRAPHS, job.output)
     card = Card("Wikipedia", code, tool=f"wikiextractor {version('wikiextractor')}")
     card.notes.append("templates are dropped, not expanded")
-    card.counts.update({"pages": pages.total(), "articles": pages["articles"]})
-    for name in ("articles without a paragraph", "paragraphs"):
-        card.counts[name] = lines[name]
-    card.dropped["page: redirect"] = pages["redirects"]
-    card.dropped["page: outside the main namespace"] = pages["other namespaces"]
-    card.dropped["page: empty"] = pages["empty"]
-    card.dropped[f"line: shorter than {minimum} characters"] = lines["short"]
+    card.dropped[f"line: shorter than {minimum} characters"] = lines.pop("short")
+    card.counts.update({"pages": pages.total(), **lines})
+    for kind in pages.keys() - {"articles"}:
+        card.dropped[f"page: {kind}"] = pages[kind]
     card.write(job.card, upstream.paths, origins)
 
 
@@ -90,11 +87,9 @@ def _paragraphs(
 
 
 def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Iterator[Article]:
-    """Yield the articles of a dump as plain text, one line a paragraph, in their order.
+    """Yield the :func:`articles` of a dump as plain text, one line a paragraph, in their order.
 
-    Dump and pages are as in :func:`articles`; the latter are complete at the end.
-
-    Raises DataError as in :func:`articles`; TransientError if a worker process dies.
+    Raises TransientError if a worker process dies.
     """
     passing = track(articles(dump, pages), f"articles of {dump.name}")
     running: deque[Future[list[Article]]] = deque()
@@ -133,7 +128,7 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
     """Yield the markup of the articles of a dump: main namespace, no redirects, not empty.
 
     The dump is ``pages-articles.xml``, plain or compressed, in any encoding of XML. ``pages``
-    counts ``articles``, ``redirects``, ``other namespaces`` and ``empty`` as they pass.
+    counts ``articles`` and, by the reason, the other pages as they pass.
 
     Raises DataError if the dump is damaged, not well-formed, or not a MediaWiki export.
     """
@@ -160,11 +155,9 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
 
 
 def _page(dump: Path, page: ElementTree.Element, number: int) -> tuple[Article, str]:
-    parts = {_name(child): child for child in page}
-    revision = {_name(child): child for child in parts.get("revision", ())}
-    values = {name: parts[name].text or "" for name in ("title", "ns", "id") if name in parts}
-    text = (revision["text"].text or "") if "text" in revision else ""
+    values = {_name(child): child.text or "" for child in page}
     try:
+        text = page.findtext("{*}revision/{*}text", "")
         article = Article(int(values["id"]), values["title"], text)
         in_main_namespace = int(values["ns"]) == 0
     except (KeyError, ValueError) as error:
@@ -173,9 +166,9 @@ def _page(dump: Path, page: ElementTree.Element, number: int) -> tuple[Article, 
         fix = "use a pages-articles dump of export version 0.6 or later"
         raise DataError(dump, place, problem, fix) from error
     if not in_main_namespace:
-        return article, "other namespaces"
-    if "redirect" in parts:
-        return article, "redirects"
+        return article, "outside the main namespace"
+    if "redirect" in values:
+        return article, "redirect"
     return article, "articles" if article.text.strip() else "empty"
 
 

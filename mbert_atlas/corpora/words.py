@@ -38,9 +38,8 @@ class WordTokenizer:
 
     The Moses tokeniser (``sacremoses``, without its XML escapes), with three differences. Han, kana
     and Thai characters are single words in Chinese, Japanese and Thai. Combining marks and
-    zero-width joiners stay in their word, where Moses splits a Russian or Yoruba word at its
-    accent. Characters that BERT's own cleaning would delete are deleted, since a word of them alone
-    would have no subword.
+    zero-width joiners stay in their word: Moses splits a Russian word at its accent. Characters
+    that BERT's cleaning deletes are deleted, as a word of them alone would have no subword.
     """
 
     def __init__(self, language: str) -> None:
@@ -64,8 +63,7 @@ def unit_pattern(language: str) -> re.Pattern[str]:
     r"""Return what finds the units of a text: whole words, and each other character by itself.
 
     Letters, digits, marks and joiners that follow each other are one unit; so "don't" has three. In
-    Chinese, Japanese and Thai each character of their scripts is one, with the marks on it. Unlike
-    :class:`WordTokenizer`, it keeps the places of what it finds.
+    Chinese, Japanese and Thai each character of their scripts is one, with the marks on it.
     """
     word = rf"[\w{_marks()}{_JOINERS}]"
     if language not in _CHARACTER_LANGUAGES:
