@@ -22,18 +22,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.config.corpora.kinds import NerFormat
+from mbert_atlas.corpora import lines
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import (
-    ascii_words,
-    decoded_lines,
-    open_member,
-    require_format,
-    require_text,
-    split_columns,
-    tar_members,
-)
 from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -104,11 +96,11 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
 def _sentences(
     path: Path, format: str, language: str, split: str, bad: BadRows
 ) -> list[TaggedSentence]:
-    require_format(format, NerFormat, path)
+    lines.require_format(format, NerFormat, path)
     member = {"rahimi": split, "conll2003": {"dev": "valid"}.get(split, split) + ".txt"}
     with _open(path, format, language, re.escape(member.get(format, ""))) as (place, content):
-        lines = decoded_lines(content, place, bad=None)
-        sentences = list(parse_tagged(lines, place, format, language, bad))
+        numbered = lines.decoded_lines(content, place, bad=None)
+        sentences = list(parse_tagged(numbered, place, format, language, bad))
     if format == "conll2003":
         # In IOB1 B- stands only where an entity follows another of its type, so that I- after
         # anything else begins one: I-PER I-PER B-PER O I-LOC is B-PER I-PER B-PER O B-LOC.
@@ -126,13 +118,13 @@ def _sentences(
 def _open(path: Path, format: str, language: str, member: str) -> Iterator[tuple[str, IO[bytes]]]:
     """Open a file or the member of an archive, which may be in a zip of the archives."""
     if format != "rahimi" or path.suffix != ".zip":
-        with open_member(path, member) as opened:
+        with lines.open_member(path, member) as opened:
             yield opened
         return
     with (
-        open_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
+        lines.open_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
         gzip.open(packed) as unpacked,
-        closing(tar_members(cast(IO[bytes], unpacked), archive, member)) as members,
+        closing(lines.tar_members(cast(IO[bytes], unpacked), archive, member)) as members,
     ):
         yield next(members)
 
@@ -147,13 +139,13 @@ def _word_and_tag(
     line: str, path: Path | str, number: int, format: str, language: str
 ) -> tuple[str, str]:
     if format == "conll2003":
-        require_text(line, path, number)
-        columns = ascii_words(line)
+        lines.require_text(line, path, number)
+        columns = lines.ascii_words(line)
         if len(columns) != 4:
             problem = f"{len(columns)} columns where word, POS, chunk and tag belong"
             raise DataError(path, f"line {number}", problem, "correct it or get the file again")
         return columns[0], columns[3]
-    word, tag = split_columns(line, 2, path, number)
+    word, tag = lines.split_columns(line, 2, path, number)
     if format == "rahimi":
         prefix, colon, word = word.partition(":")
         if not colon or prefix != language:
@@ -164,7 +156,7 @@ def _word_and_tag(
 
 
 def parse_tagged(
-    lines: Iterable[tuple[int, str]],
+    numbered: Iterable[tuple[int, str]],
     path: Path | str,
     format: str = "panx",
     language: str = "",
@@ -176,8 +168,10 @@ def parse_tagged(
     """
     allowed = (*TAGS, *MORE_TAGS) if format == "conll2003" else TAGS
     if format == "conll2003":  # the beginnings of documents count as blank lines
-        lines = ((n, "" if line.startswith("-DOCSTART-") else line.strip()) for n, line in lines)
-    for is_blank, group in groupby(lines, key=lambda item: not item[1]):
+        numbered = (
+            (n, "" if line.startswith("-DOCSTART-") else line.strip()) for n, line in numbered
+        )
+    for is_blank, group in groupby(numbered, key=lambda item: not item[1]):
         if is_blank:
             continue
         with bad:

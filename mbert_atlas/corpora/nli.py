@@ -15,16 +15,10 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 
 from mbert_atlas.config.corpora.kinds import NliFormat
+from mbert_atlas.corpora import lines
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import (
-    numbered_columns,
-    numbered_lines,
-    require_format,
-    short_list,
-    split_columns,
-)
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -63,7 +57,7 @@ def read(job: ReadingJob) -> None:
 
 def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
     (file,), code, split = upstream.files, upstream.language.code, options["split"]
-    require_format(file.format, NliFormat, file.path)
+    lines.require_format(file.format, NliFormat, file.path)
     card = Card(file.format, code, bad=BadRows("pairs"))
     pairs = _READERS[file.format](file.path, code, split, card.bad)
     for labels in file.partners:
@@ -116,7 +110,7 @@ def _require_label(path: Path, pair: _Pair) -> None:
 
 def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     part = "dev_matched" if split == "dev" else split
-    for number, line in numbered_lines(path, rf"multinli_1\.0_{part}\.jsonl", bad):
+    for number, line in lines.numbered_lines(path, rf"multinli_1\.0_{part}\.jsonl", bad):
         try:
             value = json.loads(line)
             identifier, premise, hypothesis, label, genre = (value[key] for key in _MULTINLI_KEYS)
@@ -141,24 +135,24 @@ def _rows_with_header(
     path: Path, wanted: Sequence[str], member: str, bad: BadRows, language: str = ""
 ) -> Iterator[_Pair]:
     """Yield the pairs of a table; with a language, those whose last wanted column names it."""
-    lines = numbered_lines(path, member, bad=None)
-    names = next(lines, (0, ""))[1].split("\t")
+    numbered = lines.numbered_lines(path, member, bad=None)
+    names = next(numbered, (0, ""))[1].split("\t")
     if missing := [name for name in wanted if name not in names]:
-        problem = f"the header lacks {', '.join(missing)} (it has {short_list(names)})"
+        problem = f"the header lacks {', '.join(missing)} (it has {lines.short_list(names)})"
         fix = "check that the file is in the format that the config names"
         raise DataError(path, "line 1", problem, fix)
     places = [names.index(name) for name in wanted]
-    for number, line in lines:
+    for number, line in numbered:
         if language and line.split("\t")[places[-1] :][:1] != [language]:
             continue
         with bad:
-            columns = split_columns(line, len(names), path, number)
+            columns = lines.split_columns(line, len(names), path, number)
             row = [columns[place].strip() for place in places]
             yield _Pair(number, row[0], row[1], row[2], row[3], row[4] or None)
 
 
 def _xtreme(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
-    rows = numbered_columns(path, least=2, most=3, bad=bad)
+    rows = lines.numbered_columns(path, least=2, most=3, bad=bad)
     for number, (premise, hypothesis, *label) in rows:
         yield _Pair(number, str(number), premise.strip(), hypothesis.strip(), "".join(label), None)
 

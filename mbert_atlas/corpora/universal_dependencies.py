@@ -12,16 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from mbert_atlas.corpora import lines
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import (
-    decoded_lines,
-    numbered_lines,
-    require_text,
-    split_columns,
-    tar_members,
-)
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -98,10 +92,10 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
 def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...]]:
     code, counts = upstream.language.code, card.counts
     seen: set[str] = set()
-    for place, lines in _treebanks(upstream, split):
+    for place, numbered in _treebanks(upstream, split):
         name = place.rpartition("/")[2].removesuffix(".xz").removesuffix(".conllu")
         treebank = re.sub(r"^([a-z]+(_\w+)?)-ud-[a-z0-9-]+$", r"\1", name)
-        for sentence in parse_conllu(lines, place, card.bad):
+        for sentence in parse_conllu(numbered, place, card.bad):
             counts["sentences read"] += 1
             if set(sentence.forms) == {_WITHHELD}:
                 card.dropped["text withheld from the release"] += 1
@@ -124,20 +118,20 @@ def _treebanks(upstream: Upstream, split: str) -> Iterator[tuple[str, Iterable[t
     """Yield the name and the numbered lines of each treebank of a language; read each at once."""
     for path in upstream.paths:
         if path.suffix != ".tgz":
-            yield str(path), numbered_lines(path, bad=None)
+            yield str(path), lines.numbered_lines(path, bad=None)
             continue
         # A split may be in parts (train-a).
         pattern = rf"{upstream.language.ud_code}_.*-ud-{split}.*\.conllu"
         with open_bytes(path) as stream:
-            members = tar_members(stream, path, pattern)
+            members = lines.tar_members(stream, path, pattern)
             for place, content in track(members, f"treebanks of {path.name}"):
-                yield place, decoded_lines(content, place, bad=None)
+                yield place, lines.decoded_lines(content, place, bad=None)
             while stream.read(1 << 20):
                 pass  # the checksum is at the very end
 
 
 def parse_conllu(
-    lines: Iterable[tuple[int, str]], path: Path | str, bad: BadRows = STRICT
+    numbered: Iterable[tuple[int, str]], path: Path | str, bad: BadRows = STRICT
 ) -> Iterator[Sentence]:
     """Parse numbered lines of CoNLL-U, https://universaldependencies.org/format.html, words only.
 
@@ -148,7 +142,7 @@ def parse_conllu(
     Raises DataError, with or without ``bad``, if the file ends inside a sentence.
     """
     rows: list[tuple[int, str]] = []
-    for number, line in lines:
+    for number, line in numbered:
         if line:
             rows.append((number, line))
         elif rows:
@@ -168,11 +162,11 @@ def _sentence(rows: Sequence[tuple[int, str]], path: Path | str) -> Sentence:
         if line[0] == "#":
             if words:
                 raise _error(path, number, "a comment inside a sentence", "end it by a blank line")
-            require_text(line, path, number)
+            lines.require_text(line, path, number)
             key, _, value = line[1:].partition("=")
             sentence.comments[key.strip()] = value.strip()
             continue
-        columns = split_columns(line, 10, path, number)
+        columns = lines.split_columns(line, 10, path, number)
         if columns[0] == str(words + 1):
             _add_word(path, number, sentence, columns)
         else:
