@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mbert_atlas.config.corpora.kinds import BitextFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.corpora.lines import numbered_columns, parallel_lines, require_format
 from mbert_atlas.corpora.samples import shortfall

@@ -7,8 +7,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
 from mbert_atlas.corpora.lines import ascii_words, numbered_lines
 from mbert_atlas.corpora.samples import shortfall, table_of

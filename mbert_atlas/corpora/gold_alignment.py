@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
+from mbert_atlas.corpora.cards import STRICT, BadRows
 from mbert_atlas.corpora.lines import ascii_words, numbered_columns, numbered_lines
 from mbert_atlas.errors import DataError
 

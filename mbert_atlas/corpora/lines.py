@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, cast, get_args
 
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
+from mbert_atlas.corpora.cards import STRICT, BadRows
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes
 

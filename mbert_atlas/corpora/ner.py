@@ -23,8 +23,7 @@ import pyarrow.compute as pc
 
 from mbert_atlas.config.corpora.kinds import NerFormat
 from mbert_atlas.corpora import lines
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import STRICT, BadRows, Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script

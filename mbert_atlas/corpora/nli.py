@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from mbert_atlas.config.corpora.kinds import NliFormat
 from mbert_atlas.corpora import lines
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script

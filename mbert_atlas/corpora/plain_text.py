@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mbert_atlas.config.corpora.kinds import PlainTextFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import CorpusFile, Options, ReadingJob, Upstream, read_single
 from mbert_atlas.corpora.lines import numbered_lines, require_format
 from mbert_atlas.corpora.samples import shortfall, table_of

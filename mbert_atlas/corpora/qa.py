@@ -23,8 +23,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ValidationError
 
 from mbert_atlas.config.corpora.kinds import QaFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.lines import open_member, require_format
 from mbert_atlas.corpora.samples import limited, table_of

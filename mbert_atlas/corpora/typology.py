@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import ReadingJob
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError

@@ -13,8 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from mbert_atlas.corpora import lines
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import STRICT, BadRows, Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
