@@ -1,7 +1,6 @@
 """Questions with their contexts as token stores of windows.
 
-A window is ``[CLS] question [SEP] part of the context [SEP]``, with BERT's special tokens. Windows
-of one context follow each other; the last one holds the rest. Parallel to the windows a store holds
+A window is ``[CLS] question [SEP] part of the context [SEP]``. Parallel to the windows a store has
 ``segment_start`` (int32: place of the first context token), ``labels`` (int32, shape
 ``(windows, 2)``: the first and last token that the first answer overlaps if the window holds both,
 else 0, the place of [CLS]), ``first_piece`` (int32: number in the context of the token at
@@ -10,10 +9,9 @@ else 0, the place of [CLS]), ``first_piece`` (int32: number in the context of th
 (UTF-8, ragged uint8); per distinct context ``context_text`` (UTF-8, ragged uint8) and its tokens'
 ``piece_begin`` and ``piece_end`` (ragged int32, characters).
 
-A question that would leave the context fewer than ``doc_stride`` + 1 tokens is cut. Counted in
-``meta.json`` under ``dropped`` are these, questions that are left out because their context has no
-token (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole or
-that overlap no token, which have no span in training.
+A question that would leave the context fewer than ``doc_stride`` + 1 tokens is cut. ``dropped`` of
+``meta.json`` counts these, questions that are left out because their context has no token (or for
+[UNK]), and first answers without a span: no window holds them whole, or they overlap no token.
 """
 
 from collections import Counter
@@ -41,9 +39,8 @@ _ANSWER_COLUMNS = ("answer_text", "answer_start")
 def encode_questions(examples: Examples, *, doc_stride: int = 128) -> Encoded:
     """Encode questions, a table with the columns of schemas.QA_EXAMPLES; see the module's text.
 
-    ``doc_stride`` counts context tokens that windows share, as in run_qa.py and the code of Efimov
-    et al. (2022). Raises a DataError if a column is missing; an AtlasError if ``max_length`` is too
-    small for ``doc_stride``.
+    Windows share ``doc_stride`` context tokens, as in run_qa.py and the code of Efimov et al.
+    (2022). Raises a DataError if a column is missing; an AtlasError if ``max_length`` is too small.
     """
     examples.require_columns(*_COLUMNS, *_ANSWER_COLUMNS)
     table, folder = examples.table, examples.tokenizer_dir

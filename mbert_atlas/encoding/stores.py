@@ -20,9 +20,7 @@ from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 
 _logger = logging.getLogger(__name__)
 _EXAMPLES_AT_A_TIME = 2048
-FEW = 100
-"""Examples of a language below which its scores mean little: an accuracy on 100 has a standard
-error of up to five points."""
+FEW = 100  # examples of a language: an accuracy has a standard error of up to five points
 
 
 class Encoded(NamedTuple):
@@ -139,10 +137,7 @@ def write_store(task: str, examples: Examples, encoded: Encoded, output: Path | 
 def _count_by_language(
     table: pa.Table, rows: Sequence[int], dropped: Mapping[str, int], output: Path | str
 ) -> dict[str, dict[str, int]]:
-    """Return by language how many examples were read and how many are left; warn of few.
-
-    A language without any is an error, since its scores would be missing silently.
-    """
+    """Return by language how many examples were read and are left; warn of few, stop at none."""
     languages = table.column("language")
     read = Counter(languages.to_pylist())
     left = Counter(languages.take(sorted(set(rows))).to_pylist())
@@ -151,7 +146,6 @@ def _count_by_language(
             problem = f"none of {number} examples is left to encode; left out in all: {dropped}"
             fix = "drop the language, give it more data, or change the filters of the encoding"
             raise DataError(output, f"language {language}", problem, fix)
-    few = {language: number for language, number in left.items() if number < FEW}
-    if few:
+    if few := {language: number for language, number in left.items() if number < FEW}:
         _logger.warning("%s: fewer than %d examples: %s", output, FEW, few)
     return {code: {"read": read[code], "left": left[code]} for code in sorted(read)}

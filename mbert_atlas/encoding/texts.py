@@ -19,9 +19,8 @@ def encode_unlabelled(examples: Examples, *, repeat_specials: bool = False) -> E
     """Encode all texts (column ``text``) in their order, so that parallel texts stay parallel.
 
     The store holds ``input_ids`` and, where the table has one, ``split`` (strings, shape ``(n,)``).
-    ``repeat_specials`` follows the code of Muller et al. (2021), which writes [CLS] and [SEP] into
-    the texts before its tokenizer adds them: the inner pair counts as part of the text when it is
-    cut and when its tokens are averaged. Raises a DataError if a column is missing.
+    With ``repeat_specials``, as in the code of Muller et al. (2021), a second pair of [CLS] and
+    [SEP] is part of the text. Raises a DataError if a column is missing.
     """
     examples.require_columns("id", "language", "text")
     table, (tokenizer, _) = examples.table, examples.truncating_tokenizer()
@@ -48,8 +47,9 @@ def encode_parallel(
     A sentence that comes several times in the first language is taken once, and cut at
     ``max_length``, special tokens included. The store has ``input_ids`` (ragged int32), all
     sentences of the first language, then those of the second, in the same order; and ``part``
-    (int32), the number of the sentence's table. Raises a DataError if a language lacks a pair that
-    the first one has.
+    (int32), the number of the sentence's table.
+
+    Raises a DataError if a language lacks a pair that the first one has.
     """
     texts: dict[str, list[str]] = {code: [] for code in languages}
     parts: list[int] = []

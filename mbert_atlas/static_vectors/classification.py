@@ -40,9 +40,9 @@ def classify_with_static_vectors(
     Its input is [u; v; |u - v|; u * v] of the mean vectors u and v, each number standardised: in
     training over its batch, in prediction by the average over all batches.
 
-    The vectors are those of :func:`mbert_atlas.static_vectors.training.train_static_vectors`. Pairs
-    to learn from and sets to ``evaluate``, by name, are token stores of the same tokenizer; the
-    ``languages`` of each set are predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
+    ``vectors`` are a store of ``train_static_vectors``, pairs to learn from and sets to
+    ``evaluate``, by name, token stores of the same tokenizer; the ``languages`` of each set are
+    predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
     """
     table = load_arrays(vectors).dense("vectors")
     training = load_arrays(train)

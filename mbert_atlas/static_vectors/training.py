@@ -39,10 +39,8 @@ def train_static_vectors(
 
     The output has ``vectors`` (float32, ``(vocabulary, dims)``), zeros where a subword is too rare,
     and ``counts`` of all subwords but special ones at the ends of rows (int64, ``(vocabulary,)``).
-
     The input is what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the
-    tokenizer. With one thread of word2vec, a seed determines every byte; with more, threads
-    overwrite each other's steps, and vectors differ slightly between runs.
+    tokenizer. With several threads, vectors of word2vec differ slightly between runs.
     """
     encoded = load_arrays(store)
     rows, size = encoded.ragged("input_ids"), open_tokenizer(tokenizer_dir).get_vocab_size()
@@ -73,7 +71,6 @@ def _skip_gram(
         epochs=spec.epochs,
         seed=spec.seed,
         workers=threads,
-        shrink_windows=True,
     )
     vectors = np.zeros((size, spec.dims), dtype=np.float32)
     vectors[list(map(int, model.wv.index_to_key))] = model.wv.vectors
@@ -96,12 +93,9 @@ class _Sentences:
 def count_neighbours(rows: Ragged, size: int, window: int) -> tuple[Keys, Values]:
     """Count pairs of subwords at most ``window`` tokens apart in a row, weighted by 1 / distance.
 
-    The special tokens at both ends of rows are left out. Memory: about twice that of the result, 12
-    bytes per distinct pair, and that of one part of the tokens.
-
-    Returns:
-        Keys, the smaller id times the ``size`` of the vocabulary plus the larger one, int64,
-        sorted, and the counts X_ij = X_ji, float32; both of shape ``(n,)``.
+    The special tokens at both ends of rows are left out. Returns keys, the smaller id times the
+    ``size`` of the vocabulary plus the larger one, int64, sorted, and the counts X_ij = X_ji,
+    float32; both of shape ``(n,)``. Memory: about twice that, and that of one part of the tokens.
     """
     # A row a b c with window 2: at distance 1 the pairs ab and bc count 1, at distance 2 ac counts
     # 1/2; ba, cb and ca have the same counts and are left out. In a a each is next to the other: 2.
@@ -138,10 +132,9 @@ def _added(keys: Keys, values: Values, more: Keys, added: Values) -> tuple[Keys,
 
 
 def both_directions(keys: Keys, values: Values, size: int) -> tuple[npt.NDArray[np.int32], Values]:
-    """Return the pairs that Eq. 8 sums over: every i j with its count, and j i with the same.
+    """Return the pairs that Eq. 8 sums over, i j and j i, of what :func:`count_neighbours` returns.
 
-    Given the output of :func:`count_neighbours`, returns pairs, shape ``(m, 2)``, as int32, since
-    there may be a billion, and their counts, ``(m,)``.
+    Pairs are int32, since there may be a billion, ``(m, 2)``, their counts float32, ``(m,)``.
     """
     pairs = np.empty((len(keys), 2), dtype=np.int32)
     np.divmod(keys, size, out=(pairs[:, 0], pairs[:, 1]), casting="unsafe")
