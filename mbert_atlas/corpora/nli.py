@@ -28,7 +28,7 @@ from mbert_atlas.schemas import NLI_PAIRS
 LABELS = ("entailment", "neutral", "contradiction")
 NO_CONSENSUS = "-"
 ENGLISH = "en"
-_PARALLEL = "use a file whose rows are parallel"
+_PARALLEL = "use a parallel file"
 _MULTINLI_KEYS = ("pairID", "sentence1", "sentence2", "gold_label", "genre")
 
 

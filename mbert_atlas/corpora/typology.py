@@ -51,11 +51,11 @@ def read(job: ReadingJob) -> None:
     card.bad.require_few(len(rows["values"]) - card.bad.reasons.total())
     if not entries:
         raise DataError(tables["values"], "", "no language has a feature", AGAIN)
-    found = sum(map(len, codes.values()))
-    card.counts["languages"] = found
+    used = sum(map(len, codes.values()))
+    card.counts["languages"] = used
     card.counts["features"] = len({feature for _, feature, _ in entries})
     card.counts["values"] = len(entries)
-    card.dropped["languages that WALS does not have"] = len(languages) - found
+    card.dropped["languages that WALS does not have"] = len(languages) - used
     write_parquet(table_of(sorted(entries), TYPOLOGY), job.output)
     card.write(job.card, tables.values(), origins)
 

@@ -75,11 +75,9 @@ def multinli(data: Generator) -> Files:
         ("dev_matched", data.sizes.nli_test, _TRAINING_GENRES),
         ("dev_mismatched", data.sizes.nli_test, _MISMATCHED_GENRES),
     ):
-        rng = data.rng("multinli", split)
-        disputed: set[int] = set()
-        if split == "dev_matched":
-            disputed.update(rng.sample(range(number), max(1, number // 50)))
-        rows = []
+        rng, rows = data.rng("multinli", split), []
+        disputes = max(1, number // 50) if split == "dev_matched" else 0
+        disputed = rng.sample(range(number), disputes)
         pairs = _pairs(data, rng, number, seen, genres, held_out=split != "train")
         for index, pair in enumerate(pairs):
             label, identifier = pair.gold, f"{pair.prompt}{pair.gold[0]}"
@@ -100,10 +98,9 @@ def _multinli_row(language: Language, identifier: str, pair: _Pair) -> str:
         *words, binary = sentence.tokenised().split(" ")
         for word in reversed(words):
             binary = f"( {word} {binary} )"
-        words_with_tags = zip(sentence.upos, sentence.forms, strict=True)
-        flat = " ".join(f"({tag} {form})" for tag, form in words_with_tags)
-        row |= {name: sentence.text, f"{name}_binary_parse": binary}
-        row[f"{name}_parse"] = f"(ROOT (S {flat}))"
+        flat = " ".join(map("({} {})".format, sentence.upos, sentence.forms))
+        parses = {f"{name}_binary_parse": binary, f"{name}_parse": f"(ROOT (S {flat}))"}
+        row |= {name: sentence.text, **parses}
     return json.dumps(row)
 
 
@@ -149,9 +146,8 @@ def wikiann(data: Generator) -> Files:
 def tagged(sentence: Sentence, meaning: Meaning) -> list[tuple[str, str]]:
     """Return the words of a sentence with their tags in IOB2.
 
-    Words are orthographic tokens, or characters where the script puts no spaces, as in WikiANN. A
-    token that expresses an entity together with grammar (a preposition written on to a name)
-    counts as a word of the entity.
+    Words are the :meth:`Sentence.units` of tokens, as in WikiANN. A token that expresses an entity
+    together with grammar (a preposition written on to a name) counts as a word of the entity.
     """
     named = list(entities(meaning))
     units: list[tuple[str, str]] = []

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import NamedTuple
 
 from mbert_atlas.miniature import concepts, meanings
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked about sentence ``sentence`` of a passage."""
+    """What is asked about a sentence of a passage, by its number."""
 
     sentence: int
     asked: Asked
@@ -97,12 +97,11 @@ def _draw_fact(rng: Sampler, used: set[str]) -> Clause:
             thing = meanings.draw_person(rng)
         if not places and rng.random() < 0.5:
             places = (Circumstance("in", meanings.draw_named_place(rng)),)
-        nouns = [
-            noun for one in (subject, thing, *(p.thing for p in places)) for noun in _nouns(one)
-        ]
+        things = (subject, thing, *(place.thing for place in places))
+        nouns = list(chain.from_iterable(map(_nouns, things)))
         if len(set(nouns)) == len(nouns):  # nobody visits or accompanies themselves
-            fact = replace(clause, subject=subject, object=thing, circumstances=places)
-            return replace(fact, negated=False)
+            changes = {"subject": subject, "object": thing, "circumstances": places}
+            return replace(clause, negated=False, **changes)
 
 
 def _nouns(thing: Thing | None) -> list[str]:
@@ -212,13 +211,12 @@ def _squad_file(
 ) -> str:
     """Return a file in SQuAD's layout, without questions whose answer occurs twice.
 
-    Contexts and questions may be in different languages. Ids, of that many hexadecimal digits, are
-    made from ``name``, which parallel files share. Machine translation misplaces some answers.
+    Ids, of that many hexadecimal digits, are made from ``name``, which parallel files share.
+    Machine translation misplaces some answers.
     """
-    numbers = count(1)
-    articles: list[dict[str, object]] = []
+    numbers, articles = count(1), list[dict[str, object]]()
     for (title, readings), (_, others) in zip(contexts, questions, strict=True):
-        paragraphs: list[dict[str, object]] = []
+        paragraphs = list[dict[str, object]]()
         for context, other in zip(readings, others, strict=True):
             rows = []
             for question, answer in zip(other.questions, context.answers, strict=True):
