@@ -86,10 +86,8 @@ def _codes_by_id(
 
 def features_of(table: pa.Table) -> dict[str, dict[str, str]]:
     """Return of each feature the value of languages, from a table of :func:`read`."""
-    features: dict[str, dict[str, str]] = {}
-    for row in table.to_pylist():
-        features.setdefault(row["feature"], {})[row["language"]] = row["value"]
-    return features
+    values = table.to_pandas().set_index("language").groupby("feature", sort=False)["value"]
+    return {feature: of_languages.to_dict() for feature, of_languages in values}
 
 
 def _rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:

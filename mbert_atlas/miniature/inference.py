@@ -260,7 +260,7 @@ def draw_triple(rng: Sampler) -> tuple[Clause, dict[str, Clause]]:
     while True:
         rng.scene = rng.choice(concepts.SCENES)
         premise = draw_premise(rng)
-        made = {label: maker(rng, premise) for label, maker in _MAKERS.items()}
-        hypotheses = {label: clause for label, clause in made.items() if clause}
+        clauses = {label: maker(rng, premise) for label, maker in _MAKERS.items()}
+        hypotheses = {label: clause for label, clause in clauses.items() if clause}
         if len(hypotheses) == len(LABELS):
             return premise, hypotheses

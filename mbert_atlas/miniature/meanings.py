@@ -182,7 +182,7 @@ def _draw_action(
     place: Circumstance | None = None,
 ) -> Clause:
     """Draw what goes with a verb, as far as it isn't given."""
-    circumstances = [] if place is None else [place]
+    circumstances = [place] if place else []
     if place is None and rng.random() < 0.5:
         circumstances.append(draw_place(rng, predicate))
     if rng.random() < 0.22:
@@ -190,12 +190,10 @@ def _draw_action(
     objects = [noun for noun in VERBS[predicate].objects if noun != subject.noun]
     if object_ is None and objects:
         object_ = draw_thing(rng, objects, predicate, counted=True)
-    past, time, time_first = _draw_time(rng)
+    past, time, first = _draw_time(rng)
     manner = rng.pick(concepts.MANNERS, predicate) if rng.random() < 0.2 else None
     negated, around = rng.random() < _DENIED, tuple(circumstances)
-    return Clause(
-        subject, predicate, object_, around, time, manner, negated, past, time_first=time_first
-    )
+    return Clause(subject, predicate, object_, around, time, manner, negated, past, False, first)
 
 
 def _draw_around(rng: Sampler, topic: str) -> Clause:

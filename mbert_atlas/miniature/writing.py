@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.files import atomic_directory, sha256_of
-from mbert_atlas.miniature import labelled, questions, texts
+from mbert_atlas.miniature import questions, texts
 from mbert_atlas.miniature.generator import Content, Files, Generator
 from mbert_atlas.miniature.sentences import lines
 
@@ -21,9 +21,9 @@ _SOURCES: tuple[tuple[Callable[[Generator], Files], tuple[str, ...]], ...] = (
     (texts.bitexts, ("wikimatrix", "gold-alignments")),
     (texts.references, ("muse", "wals")),
     (texts.treebanks, ("universal-dependencies",)),
-    (labelled.multinli, ("multinli",)),
-    (labelled.xnli, ("xnli",)),
-    (labelled.wikiann, ("wikiann",)),
+    (texts.multinli, ("multinli",)),
+    (texts.xnli, ("xnli",)),
+    (texts.wikiann, ("wikiann",)),
     (questions.squad, ("squad", "mlqa")),
     (questions.xquad, ("xquad",)),
     (questions.mlqa, ("mlqa",)),
