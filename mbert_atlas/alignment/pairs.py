@@ -111,9 +111,8 @@ def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
     columns: dict[str, Any] = {name: chosen[name] for name in WORD_PAIRS.names[:3]}
     for name, word in (("source_index", links.source), ("target_index", links.target)):
         index = Ragged(word, begins).take(rows)
-        columns[name] = pa.ListArray.from_arrays(
-            pa.array(index.offsets, pa.int32()), pa.array(index.values, pa.int16())
-        )
+        offsets, values = pa.array(index.offsets, pa.int32()), pa.array(index.values, pa.int16())
+        columns[name] = pa.ListArray.from_arrays(offsets, values)
     return pa.table(columns, schema=WORD_PAIRS)
 
 

@@ -27,11 +27,11 @@ class GoldSentence:
 
 
 class _Link(NamedTuple):
-    """A link as written in a file: words counted from 0, and whether it is sure."""
+    """A link as it is written in a line of a file."""
 
     line: int
     text: str
-    words: Link
+    words: Link  # counted from 0
     is_sure: bool
 
 
@@ -78,11 +78,10 @@ def _xlwa(path: Path) -> _Pairs:
     for number, (english, other, text) in numbered_columns(path, least=3, most=3, bad=STRICT):
         links = []
         for item in ascii_words(text):
-            if re.fullmatch("[0-9]+-[0-9]+", item) is None:
+            if (match := re.fullmatch("([0-9]+)-([0-9]+)", item)) is None:
                 problem = f"{item!r} is not a link"
                 raise DataError(path, f"line {number}", problem, "write links as 3-4")
-            first, second = map(int, item.split("-"))
-            links.append(_Link(number, item, (first, second), True))
+            links.append(_Link(number, item, (int(match[1]), int(match[2])), True))
         yield GoldSentence(ascii_words(english), ascii_words(other)), links
 
 

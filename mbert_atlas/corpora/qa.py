@@ -93,6 +93,8 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     }[options["questions"]]
     codes = " ".join(dict.fromkeys((language, asked_in)))
     card = Card(file.format, codes, bad=BadRows("questions"))
+    if asked_in != language:
+        card.notes.append(f"contexts in {language}, questions in {asked_in}")
     member = _member(file.path, file.format, language, asked_in, split)
     with open_member(file.path, member) as (place, stream):
         questions = _questions(stream.read().removeprefix(b"\xef\xbb\xbf"), place, card.bad)
@@ -103,7 +105,6 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     ]
     require_script((str(row[4]) for row in rows), script, place, language)
     require_script((str(row[5]) for row in rows), question_script, place, asked_in)
-    card.notes += _notes(language, asked_in)
     names = ("qa", language, asked_in, split)
     table = limited(table_of(rows, QA_EXAMPLES), limit, seed, card.notes, *names)
     card.counts |= _sizes(table)
@@ -150,10 +151,6 @@ def _usable(
         problem = f"no question left of {card.counts['questions read']}{left_out}"
         fix = "correct the language or the format"
         raise DataError(place, f"language {language}", problem, fix)
-
-
-def _notes(language: str, asked_in: str) -> list[str]:
-    return [f"contexts in {language}, questions in {asked_in}"] if asked_in != language else []
 
 
 def _sizes(table: pa.Table) -> Counter[str]:
@@ -250,7 +247,7 @@ def _cross(path: Path, language: str, asked_in: str) -> tuple[pa.Table, Card]:
     card = Card("cross-lingual question answering", f"{language} {asked_in}", _sizes(joined))
     card.dropped[f"only in {language}"] = contexts.num_rows - joined.num_rows
     card.dropped[f"only in {asked_in}"] = questions.num_rows - joined.num_rows
-    card.notes += _notes(language, asked_in)
+    card.notes.append(f"contexts in {language}, questions in {asked_in}")
     return joined, card
 
 

@@ -22,15 +22,13 @@ from mbert_atlas.files import open_bytes
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import SENTENCES
 
-_OPEN_CLASS = frozenset({"ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB"})
-_CLOSED_CLASS = frozenset({"ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ"})
-UPOS = _OPEN_CLASS | _CLOSED_CLASS | {"PUNCT", "SYM", "X"}
-RELATIONS = (
-    *("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound"),
-    *("conj", "cop", "csubj", "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat"),
-    *("goeswith", "iobj", "list", "mark", "nmod", "nsubj", "nummod", "obj", "obl", "orphan"),
-    *("parataxis", "punct", "reparandum", "root", "vocative", "xcomp"),
-)
+_UPOS = "ADJ ADV INTJ NOUN PROPN VERB ADP AUX CCONJ DET NUM PART PRON SCONJ PUNCT SYM X"
+UPOS = frozenset(_UPOS.split())
+_RELATIONS = """
+    acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
+    dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis
+    punct reparandum root vocative xcomp"""
+RELATIONS = tuple(_RELATIONS.split())
 """The 37 universal relations of UD v2, https://universaldependencies.org/u/dep/."""
 _WITHHELD = "_"
 _MULTIWORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
@@ -39,16 +37,13 @@ _EMPTY_NODE = re.compile(r"([0-9]+)\.([1-9][0-9]*)")
 
 @dataclass
 class Sentence:
-    """A sentence with its syntactic words; ``line`` is where it begins in the file.
+    """A sentence with its syntactic words."""
 
-    ``heads`` are 1-based, 0 for the root; ``comments`` are those of the form ``key = value``.
-    """
-
-    line: int
-    comments: dict[str, str] = field(default_factory=dict)
+    line: int  # where it begins in the file
+    comments: dict[str, str] = field(default_factory=dict)  # of the form key = value
     forms: list[str] = field(default_factory=list)
     upos: list[str] = field(default_factory=list)
-    heads: list[int] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)  # from 1, 0 for the root
     deprels: list[str] = field(default_factory=list)
 
     @property
@@ -78,11 +73,10 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     card.notes.append("multiword tokens and empty nodes are skipped")
     rows = list(_rows(upstream, split, card))
     withheld = card.dropped.total()
-    card.bad.require_few(card.counts["sentences"] + withheld)
+    card.bad.require_few(len(rows) + withheld)
     paths = ", ".join(str(file.path) for file in upstream.files)
     if not rows:
-        read = card.counts["sentences read"]
-        problem = f"no sentence left of {read} (text withheld: {withheld})"
+        problem = f"no sentence left of {card.counts['sentences read']} (text withheld: {withheld})"
         raise DataError(paths, "", problem, "choose another treebank")
     require_script((row[4] for row in rows), language.script, paths, language.code)
     return table_of(rows, SENTENCES), card

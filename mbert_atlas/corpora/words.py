@@ -7,7 +7,6 @@ from functools import cache
 from sacremoses import MosesTokenizer
 
 _JOINERS = "\u200c\u200d"  # zero width, inside words of Persian, Hindi and others
-_MARK_CATEGORIES = {"Mn", "Mc", "Me"}
 # Scripts without spaces, one character a word with the marks that sit on it:
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
@@ -85,8 +84,5 @@ def visible(text: str) -> str:
 @cache
 def _marks() -> str:
     """All combining marks up to the end of plane 1."""
-    return "".join(
-        chr(code)
-        for code in range(0x300, 0x20000)
-        if unicodedata.category(chr(code)) in _MARK_CATEGORIES
-    )
+    characters = map(chr, range(0x300, 0x20000))
+    return "".join(one for one in characters if unicodedata.category(one)[0] == "M")
