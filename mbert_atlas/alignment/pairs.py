@@ -97,7 +97,7 @@ def _selected(
     return links.take(~(several | identical) & inside), ~(long | empty), counts
 
 
-def _too_few(origin: Path | str, sentences: int, held_out: int) -> DataError:
+def _too_few(origin: Path | str, sentences: int = 0, held_out: int = 0) -> DataError:
     problem = "no aligned word pair is left"
     if sentences:
         problem = f"only {sentences} sentences have an aligned word pair, {held_out} are held out"
@@ -147,7 +147,7 @@ def encode_word_pairs(
         arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
         gone, cut = gone | vanished[word], cut | (end.values == 0)[word]
     if cut.all():
-        raise _too_few(output, 0, 0)
+        raise _too_few(output)
     for side, (index, count) in zip(_SIDES, indices, strict=True):
         kept = index.to_numpy().astype(np.int32)[~cut]
         arrays[f"{side}_pairs"] = Ragged(kept, offsets_of(~cut)[offsets_of(count)])

@@ -49,11 +49,9 @@ def read(job: ReadingJob) -> None:
     Files are taken in turn until ``limit`` is reached. A file that holds more than is needed gives
     its first pairs if it is WikiMatrix, whose lines are sorted by falling margin, and a random
     sample of all its pairs otherwise. Pairs with an empty side, with two identical sides, and exact
-    repetitions of a pair are dropped; so are bad lines (not UTF-8, a wrong number of columns, a
-    margin that is not a number) while they are few, see :class:`BadRows`.
+    repetitions of a pair are dropped. Lines are bad whose margin is not a number.
 
-    Raises DataError for too many bad lines, files of unequal length, a missing member, an unknown
-    format, files without a pair, or a side in another script, as when the two are exchanged.
+    Raises DataError for files of unequal length.
     """
     (upstream,) = job.upstreams
     origins, limit = job.origins(upstream), job.options["limit"]

@@ -70,8 +70,7 @@ class BadRows:
         _logger.warning("%s and are left out: %s", share, "; ".join(self.first))
 
 
-STRICT = BadRows("rows", is_strict=True)
-"""For files in which no row may be bad."""
+STRICT = BadRows("rows", is_strict=True)  # for files in which no row may be bad
 
 Origins = Sequence[Mapping[str, str]]
 

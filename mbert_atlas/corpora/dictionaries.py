@@ -21,8 +21,6 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
     """Return the pairs of a dictionary of MUSE (Conneau et al. 2018), and the lines left out.
 
     A line is two words with white space between.
-
-    Raises DataError if the file is missing or damaged, or has too many bad lines.
     """
     pairs, bad = list[tuple[str, str]](), BadRows("lines")
     for number, line in numbered_lines(path, bad=bad):
@@ -40,8 +38,6 @@ def read(job: ReadingJob) -> None:
     """Read a dictionary of English and one other language, with the columns of ``DICTIONARY``.
 
     English is first on a line. ``limit`` keeps the first pairs, of MUSE's most frequent words.
-
-    Raises DataError, see :func:`read_pairs`, or if a side is in another script.
     """
     read_single(job, _read_language)
 

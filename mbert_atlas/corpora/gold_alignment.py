@@ -11,8 +11,7 @@ from mbert_atlas.corpora.lines import ascii_words, numbered_columns, numbered_li
 from mbert_atlas.errors import DataError
 
 Link = tuple[int, int]
-_FILES = {"xlwa": 1, "naacl": 3}
-"""How many files a format has."""
+_FILES = {"xlwa": 1, "naacl": 3}  # how many files a format has
 _NUMBERED = re.compile(r"\s*<s snum=\"?([0-9]+)\"?>(.*?)</s>\s*")
 
 

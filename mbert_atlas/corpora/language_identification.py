@@ -87,25 +87,23 @@ def _passing(
     has_unknown: Callable[[list[str]], Iterable[bool]],
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
     """Return (id, text) of the first ``wanted`` paragraphs in this order that pass, and counts."""
-    chosen: list[tuple[str, str]] = []
-    seen: set[str] = set()
-    met = Counter[str]()
+    chosen, seen, counts = list[tuple[str, str]](), set[str](), Counter[str]()
     step = wanted * 5 // 4 + 64  # a little more than is needed, for few passes over the file
     for start in range(0, len(order), step):
         rows = paragraphs.take(order[start : start + step], columns=["id", "text"])
         ids, texts = (column.to_pylist() for column in rows.columns)
         for paragraph, text, is_unknown in zip(ids, texts, has_unknown(texts), strict=True):
             if text in seen:
-                met["exact duplicate"] += 1
+                counts["exact duplicate"] += 1
             elif is_unknown:
-                met["unknown piece"] += 1
+                counts["unknown piece"] += 1
             else:
-                met["examples"] += 1
+                counts["examples"] += 1
                 chosen.append((paragraph, text))
             seen.add(text)
             if len(chosen) == wanted:
-                return chosen, met
-    return chosen, met
+                return chosen, counts
+    return chosen, counts
 
 
 def _split_sizes(items: int, fractions: Sequence[float]) -> list[int]:

@@ -34,8 +34,7 @@ from mbert_atlas.schemas import TAGGED_SENTENCES
 OUTSIDE = "O"
 TYPES = ("LOC", "ORG", "PER")
 TAGS = (OUTSIDE, *(f"{part}-{name}" for name in TYPES for part in "BI"))
-MORE_TAGS = ("B-MISC", "I-MISC")
-"""Tags of CoNLL-2003 that WikiANN does not have."""
+MORE_TAGS = ("B-MISC", "I-MISC")  # tags of CoNLL-2003 that WikiANN does not have
 
 
 @dataclass
@@ -56,12 +55,9 @@ def read(job: ReadingJob) -> None:
     """Read the sentences of all languages of a split, with ``schemas.TAGGED_SENTENCES``'s columns.
 
     Ids are the numbers of the usable sentences in the file, from 1. ``sample_seed`` draws ``limit``
-    sentences at random; without one, the first are kept. Sentences with a bad line (not UTF-8, a
-    wrong number of columns, an empty word, an unknown tag, the prefix of another language) are left
-    out while they are few, see :class:`BadRows`. The card counts ``I-`` tags that continue nothing
+    sentences at random; without one, the first are kept. Sentences are bad with an empty word, an
+    unknown tag or the prefix of another language. The card counts ``I-`` tags that continue nothing
     (about one in 500 words in Chinese and Japanese).
-
-    Raises DataError for too many bad sentences, a missing member, or no sentence.
     """
     read_languages(job, _read_language)
 

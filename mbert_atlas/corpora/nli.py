@@ -45,11 +45,9 @@ def read(job: ReadingJob) -> None:
     """Read the pairs of all languages of a split, with the columns of ``schemas.NLI_PAIRS``.
 
     Ids are those of the source (``pairID``), or the line number in ``xtreme``: equal in parallel
-    files. Bad rows (not UTF-8, a wrong number of columns, an unknown or missing label, a repeated
-    id) are left out while they are few, see :class:`BadRows`.
+    files. Rows are bad with an unknown or missing label or a repeated id.
 
-    Raises DataError for too many bad rows, a partner of another length or with another label, or a
-    file without a pair.
+    Raises DataError for a partner of another length or with another label.
     """
     read_languages(job, _read_language)
 

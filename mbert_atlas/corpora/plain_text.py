@@ -48,8 +48,6 @@ def read(job: ReadingJob) -> None:
     """Read the running text of one language, for pretraining, with the columns of ``PARAGRAPHS``.
 
     Files are read in turn, up to ``limit`` texts; a text's page is the number of its file.
-
-    Raises DataError for a missing, empty, damaged or non-UTF-8 file, an unknown format, or no text.
     """
     read_single(job, _read_language)
 

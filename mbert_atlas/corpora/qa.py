@@ -32,11 +32,10 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_json, write_parquet
 from mbert_atlas.schemas import QA_EXAMPLES
 
-TYDIQA_LANGUAGES = {
+TYDIQA_LANGUAGES = {  # our code -> the word with which the ids of TyDi QA begin
     **{"ar": "arabic", "bn": "bengali", "en": "english", "fi": "finnish", "id": "indonesian"},
     **{"ko": "korean", "ru": "russian", "sw": "swahili", "te": "telugu"},
 }
-"""Our code -> the word with which the ids of TyDi QA begin."""
 _ENGLISH = ("en", "Latn")
 
 
@@ -73,12 +72,11 @@ def read(job: ReadingJob) -> None:
 
     Contexts and answers are kept to the character; questions lose blanks at their ends. With
     ``questions: target`` contexts are English, with ``english`` the questions are (``mlqa`` only).
-    ``sample_seed`` draws ``limit`` questions at random; without one, the first are kept. Bad
-    questions (not in SQuAD's layout, a repeated id, without answers, an answer that is empty or not
-    at its place in the context) are left out while they are few, see :class:`BadRows`.
+    ``sample_seed`` draws ``limit`` questions at random; without one, the first are kept. Questions
+    are bad that are not in SQuAD's layout, repeat an id, or have no answer, or one that is empty or
+    not at its place in the context.
 
-    Raises DataError for a file in another layout, too many bad questions, a missing member, or no
-    question.
+    Raises DataError for a file in another layout or language.
     """
     read_languages(job, _read_language)
 

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from mbert_atlas.errors import DataError
 
-TEXTS = 1000
-"""How many texts, the first, are examined."""
+TEXTS = 1000  # how many texts, the first, are examined
 LEAST_SHARE = 0.2
 """Fraction of letters in the script below which a text is of another language.
 
 WikiANN, Tatoeba, MUSE and Universal Dependencies in 34 languages have at least 84% (Chinese
 entities), a corpus in another script almost none."""
 _FEWEST_LETTERS = 100  # fewer are no evidence
-_NAMES = {
+_NAMES = {  # script (ISO 15924) -> what the Unicode names of its letters begin with
     **{"Arab": "ARABIC", "Armn": "ARMENIAN", "Beng": "BENGALI", "Cyrl": "CYRILLIC"},
     **{"Deva": "DEVANAGARI", "Ethi": "ETHIOPIC", "Geor": "GEORGIAN", "Grek": "GREEK"},
     **{"Gujr": "GUJARATI", "Guru": "GURMUKHI", "Hans": "CJK", "Hant": "CJK", "Hebr": "HEBREW"},
@@ -25,7 +24,6 @@ _NAMES = {
     **{"Laoo": "LAO", "Latn": "LATIN", "Mlym": "MALAYALAM", "Mymr": "MYANMAR", "Orya": "ORIYA"},
     **{"Sinh": "SINHALA", "Taml": "TAMIL", "Telu": "TELUGU", "Thai": "THAI"},
 }
-"""Script (ISO 15924) -> what the Unicode names of its letters begin with."""
 
 
 @cache

@@ -26,10 +26,10 @@ def read(job: ReadingJob) -> None:
 
     The files are ``languages.csv``, ``values.csv`` and ``codes.csv``; ``value`` is the number of
     the value in the feature and its name. A language is found by its ``wals_code``, and its ISO
-    code, genus or name must agree; a language without one is left out.
+    code, genus or name must agree; a language without one is left out. Values without a code are
+    bad rows.
 
-    Raises DataError if a column is missing, an id is unknown or is another language's, no language
-    has a feature, or too many values have no code.
+    Raises DataError if a column is missing, or an id is unknown or is another language's.
     """
     origins = job.origins(*job.upstreams)
     tables = {path.name.partition(".")[0]: path for item in job.upstreams for path in item.paths}

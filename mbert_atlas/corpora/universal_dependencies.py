@@ -58,11 +58,10 @@ def read(job: ReadingJob) -> None:
     Files are CoNLL-U, plain or compressed, or release archives (``.tgz``), of which all treebanks
     of the language are taken. Only syntactic words (integer ids) are kept, as in Tanti et al.
     (2021): multiword tokens (``1-2``) and empty nodes (``1.1``) are not. Sentences whose forms are
-    all ``_`` (treebanks released without their text) are dropped, and so are those that are no UD
-    v2 CoNLL-U or repeat an id, while they are few, see :class:`BadRows`. Ids are
-    ``<treebank>-<sent_id>``; parallel treebanks (PUD) share the latter.
+    all ``_`` (treebanks released without their text) are dropped; those that are no UD v2 CoNLL-U
+    or repeat an id are bad. Ids are ``<treebank>-<sent_id>``; parallel treebanks share the latter.
 
-    Raises DataError for too many bad sentences, or files that are cut short or have no usable one.
+    Raises DataError for a file that is cut short.
     """
     read_languages(job, _read_language)
 

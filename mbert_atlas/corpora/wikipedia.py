@@ -4,12 +4,11 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -22,13 +21,11 @@ from mbert_atlas.files import open_bytes, write_in_groups
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import PARAGRAPHS
 
-_BATCH = 32
-"""Articles that a worker process extracts at a time."""
+_BATCH = 32  # articles that a worker process extracts at a time
 _QUOTE = {'"': "&quot;"}  # MediaWiki escapes it, and WikiExtractor's patterns rely on that
 
 
-@dataclass(frozen=True)
-class Article:
+class Article(NamedTuple):
     """An article of the main namespace: its markup before extraction, its text after it."""
 
     id: int
@@ -44,8 +41,7 @@ def read(job: ReadingJob) -> None:
     version effectively dropped them, and it saves a pass over the dump. The table has the columns
     of ``schemas.PARAGRAPHS``.
 
-    Raises DataError if the dump is missing, empty, cut short, damaged, not a MediaWiki export, or
-    holds no paragraph of that length; TransientError if a worker process dies.
+    Raises DataError if the dump is no MediaWiki export; TransientError if a worker process dies.
     """
     (upstream,), minimum = job.upstreams, job.options["minimum_characters"]
     (file,), code = upstream.files, upstream.language.code
@@ -108,7 +104,7 @@ def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Itera
 
 
 def _extracted(batch: list[Article]) -> list[Article]:
-    return [replace(article, text=_plain_text(article)) for article in batch]
+    return [article._replace(text=_plain_text(article)) for article in batch]
 
 
 def _plain_text(article: Article) -> str:

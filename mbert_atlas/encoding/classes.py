@@ -28,7 +28,7 @@ def encode_classes(
     The store holds ``labels`` (int32, shape ``(n,)``) and for pairs ``segment_start`` (int32, shape
     ``(n,)``), the place of the second text's first token. ``segment_ids`` gives second texts the
     token type 1; Tanti et al. (2021) give them 0. ``strip_case_and_accents`` normalises as an
-    uncased tokenizer does. Raises a DataError if a column is missing or a label is unknown.
+    uncased tokenizer does.
     """
     table = examples.table
     examples.require_columns("id", "language", *text_columns, label_column)
@@ -61,8 +61,6 @@ def encode_languages(examples: Examples, *, unit: Literal["text", "token"] = "te
     The store holds ``split`` (strings, shape ``(n,)``) and ``labels``, the number of the language:
     int32 of shape ``(n,)`` for texts; for tokens ragged int32, parallel to ``input_ids``, -100 at
     special tokens and those that begin with ``##`` (code of Tanti et al. 2021).
-
-    Raises a DataError if a column is missing or a language is unknown.
     """
     examples.require_columns("split")
     encoded = encode_classes(examples, text_columns=("text",), label_column="language")

@@ -22,8 +22,7 @@ Ints = npt.NDArray[np.int32]
 NO_LABEL = -100
 NO_WORD = -1
 NO_PIECE = -1
-WORD_BOUNDARY = "\u2581"
-"""SentencePiece's symbol at the beginning of words, U+2581."""
+WORD_BOUNDARY = "\u2581"  # SentencePiece's symbol at the beginning of words, U+2581
 
 
 def encode_tags(
@@ -41,7 +40,7 @@ def encode_tags(
     Efimov et al. 2022) or all that do not begin with ``##`` (Tanti et al. 2021): several in a word
     with punctuation or Chinese characters.
 
-    Raises a DataError if a column is missing, forms and tags differ in number or a tag is unknown.
+    Raises a DataError if forms and tags differ in number.
     """
     examples.require_columns("id", "language", "forms", tag_column)
     column = _column_of_words(examples, tag_column, "tags")
@@ -84,8 +83,7 @@ def encode_trees(examples: Examples) -> Encoded:
     Words without a subword stay, to be scored as wrong. The head of ``a`` was cut off: that arc is
     not trained on, but it counts in the scores.
 
-    Raises a DataError if a column is missing, forms, heads and relations differ in number, or a
-    relation is unknown.
+    Raises a DataError if forms, heads and relations differ in number.
     """
     examples.require_columns("id", "language", "forms", "heads", "deprels")
     relations = _column_of_words(examples, "deprels", "relations")

@@ -11,10 +11,8 @@ from mbert_atlas.miniature.meanings import Meaning, draw_meaning
 from mbert_atlas.miniature.sentences import Sentence
 from mbert_atlas.randomness import derive_seed
 
-Content = str | Mapping[str, "Content"]
-"""A text, or the contents of an archive by member name."""
-Files = Iterator[tuple[str, Content]]
-"""Paths in the layout of a mirror, and what each file holds."""
+Content = str | Mapping[str, "Content"]  # a text, or an archive by member name
+Files = Iterator[tuple[str, Content]]  # paths in the layout of a mirror, and what each file holds
 
 
 def is_held_out(meaning: Meaning) -> bool:

@@ -318,5 +318,4 @@ def _rows() -> dict[str, Language]:
     return {row["code"]: Language(**row) for row in rows}
 
 
-MINIATURE_LANGUAGES: dict[str, Language] = _rows()
-"""Code -> language; English first."""
+MINIATURE_LANGUAGES: dict[str, Language] = _rows()  # code -> language; English first

@@ -1,8 +1,7 @@
 """Meanings: small trees of concepts, drawn at random, independent of any language.
 
 A named entity is a name, or a name and what belongs to it: ``Ivan of Moscow`` is a person,
-``hospital of Paris`` an organisation, ``castle of Cairo`` a place. So a place's name may be a part
-of either.
+``hospital of Paris`` an organisation, ``castle of Cairo`` a place.
 """
 
 from collections.abc import Iterator, Sequence

@@ -154,9 +154,6 @@ def _span(sentence: Sentence, paths: tuple[str, ...], offset: int) -> Answer:
 
 def _as_question(clause: Clause, asked: Asked) -> Clause:
     """Return the clause with a question word where the answer stood, and less detail."""
-    places = clause.circumstances
-    if asked == "place":
-        places = tuple(one for one in places if one.adposition != "in")
     subject, thing = _known(clause.subject), clause.object and _known(clause.object)
     if asked == "subject":
         subject = Thing("who")
@@ -166,7 +163,11 @@ def _as_question(clause: Clause, asked: Asked) -> Clause:
         clause,
         subject=subject,
         object=thing,
-        circumstances=tuple(replace(one, thing=_known(one.thing)) for one in places),
+        circumstances=tuple(
+            replace(one, thing=_known(one.thing))
+            for one in clause.circumstances
+            if asked != "place" or one.adposition != "in"
+        ),
         time="where" if asked == "place" else None,
         manner=None,
         time_first=False,

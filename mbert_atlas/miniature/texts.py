@@ -275,8 +275,8 @@ def wikiann(data: Generator) -> Files:
 def tagged(sentence: Sentence, meaning: Meaning) -> list[tuple[str, str]]:
     """Return the words of a sentence with their tags in IOB2.
 
-    Words are the :meth:`Sentence.units` of tokens, as in WikiANN. A token that expresses an entity
-    together with grammar (a preposition written on to a name) counts as a word of the entity.
+    Words are tokens, or characters where the script puts no spaces, as in WikiANN. A token that
+    expresses an entity and grammar (a preposition written on to a name) is a word of the entity.
     """
     named = list(entities(meaning))
     units: list[tuple[str, str]] = []

@@ -15,6 +15,7 @@ from mbert_atlas.miniature import questions, texts
 from mbert_atlas.miniature.generator import Content, Files, Generator
 from mbert_atlas.miniature.sentences import lines
 
+# What yields files, and the folders that they are in.
 _SOURCES: tuple[tuple[Callable[[Generator], Files], tuple[str, ...]], ...] = (
     (texts.encyclopedias, ("wikipedia",)),
     (texts.plain_texts, ("cc100",)),
@@ -29,7 +30,6 @@ _SOURCES: tuple[tuple[Callable[[Generator], Files], tuple[str, ...]], ...] = (
     (questions.mlqa, ("mlqa",)),
     (questions.tydiqa, ("tydiqa",)),
 )
-"""What yields files, and the folders that they are in."""
 _EPOCH = (2020, 4, 20, 12, 0, 0)
 _EPOCH_SECONDS = 1_587_384_000  # the same moment in UTC
 

@@ -24,8 +24,7 @@ from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tokenizer import open_tokenizer
 
 _logger = logging.getLogger(__name__)
-MINIMUM_COUNT = 5
-"""Rarer subwords have a zero vector."""
+MINIMUM_COUNT = 5  # rarer subwords have a zero vector
 _EXPONENT, _LARGEST_WEIGHT_AT = 0.75, 100.0
 _TOKENS_AT_A_TIME = 2**21
 Keys = npt.NDArray[np.int64]
