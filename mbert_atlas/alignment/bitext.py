@@ -45,8 +45,8 @@ def align(
     sizes = {"bitext_sentences": len(table), "bitext_links": len(links)}
     result: dict[str, Any] = {"symmetrisation": symmetrisation, **sizes}
     if gold:
-        of_gold = [side.between(len(table), len(source)) for side in both]
-        scores = {how: score(symmetrise(*of_gold, how), gold) for how in get_args(Symmetrisation)}
+        one, two = (side.between(len(table), len(source)) for side in both)
+        scores = {how: score(symmetrise(one, two, how), gold) for how in get_args(Symmetrisation)}
         result |= {**scores[symmetrisation], "by_symmetrisation": scores}
     return result
 

@@ -234,10 +234,10 @@ def derive(job: DerivingJob) -> None:
 def _cross(path: Path, language: str, asked_in: str) -> tuple[pa.Table, Card]:
     contexts, questions = _of_language(path, language), _of_language(path, asked_in)
     match = pc.index_in(contexts["id"], questions["id"])
-    columns = dict(zip(QA_EXAMPLES.names, contexts.filter(pc.is_valid(match)), strict=True))
+    joined = contexts.filter(pc.is_valid(match))
     for name in ("question", "question_language"):
-        columns[name] = questions[name].take(match.drop_null())
-    joined = pa.table(columns, QA_EXAMPLES)
+        place = joined.column_names.index(name)
+        joined = joined.set_column(place, name, questions[name].take(match.drop_null()))
     if not joined.num_rows:
         problem = f"has no question in common with {asked_in}"
         fix = "use two languages of one parallel dataset"

@@ -72,8 +72,8 @@ def encode_texts(
         "sentences": sentences,
         "tokenizer": tokenizer_digest(tokenizer_dir),
     }
-    arrays = {"input_ids": Ragged.from_rows(rows, np.int32), "language": languages}
-    save_arrays(output, arrays, meta)
+    input_ids = Ragged.from_rows(rows, np.int32)
+    save_arrays(output, {"input_ids": input_ids, "language": languages}, meta)
 
 
 def _first_sentences(

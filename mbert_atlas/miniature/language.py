@@ -268,8 +268,8 @@ class Language:
         words[-1].joined = "glued"
         end = question_mark if first.asked else full_stop
         words.append(Word("", end, "PUNCT", "punct", ("full stop",), root))
-        for word in words if foreign else ():
-            if word.upos in ("NOUN", "VERB", "ADJ") and word.concept:
+        for word in words:
+            if foreign and word.upos in ("NOUN", "VERB", "ADJ") and word.concept:
                 word.form = foreign(word.concept) or word.form
         return self.finished(words)
 

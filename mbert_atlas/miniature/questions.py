@@ -100,8 +100,8 @@ def _draw_fact(rng: Sampler, used: set[str]) -> Clause:
         things = (subject, thing, *(place.thing for place in places))
         nouns = list(chain.from_iterable(map(_nouns, things)))
         if len(set(nouns)) == len(nouns):  # nobody visits or accompanies themselves
-            changes = {"subject": subject, "object": thing, "circumstances": places}
-            return replace(clause, negated=False, **changes)
+            fact = replace(clause, subject=subject, object=thing, circumstances=places)
+            return replace(fact, negated=False)
 
 
 def _nouns(thing: Thing | None) -> list[str]:
