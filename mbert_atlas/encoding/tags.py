@@ -92,11 +92,10 @@ def encode_trees(examples: Examples) -> Encoded:
     heads = _column_of_words(examples, "heads", "heads").flatten().to_numpy(zero_copy_only=False)
     tokenizer, unknown = examples.truncating_tokenizer()
     dropped: Counter[str] = Counter()
-    sentences = _encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped)
-    rows = [(row, ids, first_pieces) for row, ids, _, first_pieces in sentences]
+    rows = list(_encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped))
     kept = [row for row, *_ in rows]
     arrays = {
-        "input_ids": Ragged.from_rows((ids for _, ids, _ in rows), np.int32),
+        "input_ids": Ragged.from_rows((ids for _, ids, *_ in rows), np.int32),
         "first_pieces": Ragged.from_rows((first for *_, first in rows), np.int32),
         "heads": Ragged(heads.astype(np.int32), numbers.offsets).take(np.array(kept, np.int64)),
         "labels": numbers.take(np.array(kept, np.int64)),
