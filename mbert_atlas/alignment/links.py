@@ -58,8 +58,9 @@ def symmetrise(forward: Links, reverse: Links, how: Symmetrisation) -> Links:
     links = Links(row, source, target, forward.rows)
     if how != "one_to_one":
         return links
-    several = [pd.DataFrame([row, word]).T.duplicated(keep=False) for word in (source, target)]
-    return links.take(~np.any(several, axis=0))
+    of_source, of_target = (pd.DataFrame({0: row, 1: word}) for word in (source, target))
+    several = of_source.duplicated(keep=False) | of_target.duplicated(keep=False)
+    return links.take(~several.to_numpy())
 
 
 def score(links: Links, gold: Sequence[GoldSentence]) -> dict[str, float]:
