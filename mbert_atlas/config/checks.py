@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.encoders import FittedHead, Scratch
 from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.merging import with_values
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
@@ -33,15 +34,15 @@ def check_config(
     check_ranges(config)
     for code, other in config.languages_instead.items():
         check_name(f"languages_instead.{code}", other, codes or [other], " as a language")
-    if config.miniature:
+    if miniature := config.miniature:
         if config.comparable:
             problem = "numbers from synthetic data are not comparable with the papers'"
             report(Mistake("comparable", problem, "write `comparable: false`"))
-        languages = config.miniature.languages
-        for code in languages:
+        for code in miniature.languages:
             check_name("miniature.languages", code, written or [code], " in the miniature")
-        for code in config.miniature.lending or ():
-            check_name("miniature.lending", code, ["en", *languages], " in miniature.languages")
+        lenders = ["en", *miniature.languages]
+        for code in miniature.lending or ():
+            check_name("miniature.lending", code, lenders, " in miniature.languages")
     for section in NAMED:
         for name in getattr(config, section):
             ref.check_file_name(f"{section}.{name}", name)
@@ -53,7 +54,8 @@ def check_config(
         for name in entries:
             with going_on():
                 check(config, name)
-    _check_fitted_head(config)
+    if head := config.fitted_head:
+        _check_text_languages(config, "fitted_head", head)
     for section in ("static_vectors", "runs"):
         for name in set(getattr(config, section)) & set(config.encoders):
             report(Mistake(f"{section}.{name}", "an encoder has this name", "rename one"))
@@ -94,29 +96,22 @@ def _check_encoder(config: Config, name: str) -> None:
             ref.check_languages(config, f"{at}.changed.languages", changed.languages, text)
     elif scratch := encoder.scratch:
         ref.check_circle(f"{at}.scratch.tokenizer_of", name, bases.get)
-        texts = [config.datasets[text] for text in scratch.texts if text in config.datasets]
-        codes = {code for text in texts for code in text.languages}
-        for code in scratch.languages or ():
-            check_name(f"{at}.scratch.languages", code, codes, " in any of the texts")
+        _check_text_languages(config, f"{at}.scratch", scratch)
         other = config.encoders.get(scratch.tokenizer_of or "")
         if other and other.scratch and other.scratch.tokenizer_of:
             problem = f"{scratch.tokenizer_of!r} trains no tokenizer"
             report(Mistake(f"{at}.scratch.tokenizer_of", problem, "name the encoder that does"))
+    elif encoder.language_model_head and config.fitted_head is None:
+        fix = "name `texts` in the top-level key `fitted_head`"
+        report(Mistake(f"{at}.language_model_head", "no texts are named to fit it on", fix))
 
 
-def _check_fitted_head(config: Config) -> None:
-    """Report encoders whose head is fitted on nothing, and unknown languages of its texts."""
-    head = config.fitted_head
-    for name, encoder in config.encoders.items():
-        if encoder.language_model_head and head is None:
-            fix = "name `texts` in the top-level key `fitted_head`"
-            place = f"encoders.{name}.language_model_head"
-            report(Mistake(place, "no texts are named to fit it on", fix))
-    if head is not None:
-        texts = [config.datasets[text] for text in head.texts if text in config.datasets]
-        codes = {code for text in texts for code in text.languages}
-        for code in head.languages or ():
-            check_name("fitted_head.languages", code, codes, " in any of the texts")
+def _check_text_languages(config: Config, at: str, part: Scratch | FittedHead) -> None:
+    """Report languages that none of the texts has."""
+    texts = [config.datasets[text] for text in part.texts if text in config.datasets]
+    codes = {code for text in texts for code in text.languages}
+    for code in part.languages or ():
+        check_name(f"{at}.languages", code, codes, " in any of the texts")
 
 
 def _check_family(config: Config, name: str) -> None:
@@ -124,14 +119,9 @@ def _check_family(config: Config, name: str) -> None:
     starts = {key: item.encoder for key, item in config.runs.items()}
     ref.check_circle(f"{at}.encoder", name, starts.get)
     ref.check_family_languages(config, f"{at}.languages", family.encoder, family.languages)
-    if family.kind == "finetuning":
-        _check_finetuning(config, name, family)
-    else:
+    if family.kind == "adjustment":
         ref.check_languages(config, f"{at}.languages", family.languages, family.bitext)
-
-
-def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None:
-    at = f"runs.{name}"
+        return
     ref.check_examples(config, f"{at}.train", family.encoding, [family.train])
     ref.check_examples(config, f"{at}.evaluate", family.encoding, family.evaluate)
     if family.train in config.datasets:
@@ -180,27 +170,25 @@ def _check_length(config: Config, family: FinetuningRuns) -> None:
         if (encoder := config.encoders.get(base)) and encoder.changed:
             base = encoder.changed.encoder
     encoder, encoding = config.encoders.get(base), config.encodings.get(family.encoding)
-    positions = encoder.scratch.pretraining.positions if encoder and encoder.scratch else None
-    if positions and encoding and encoding.max_length > positions:
-        problem = f"{encoding.max_length} subwords, and the encoder {base!r} takes {positions}"
-        report(Mistake(f"encodings.{family.encoding}.max_length", problem, "take fewer"))
+    if encoder and encoder.scratch and encoding:
+        positions = encoder.scratch.pretraining.positions
+        if encoding.max_length > positions:
+            problem = f"{encoding.max_length} subwords, and the encoder {base!r} takes {positions}"
+            report(Mistake(f"encodings.{family.encoding}.max_length", problem, "take fewer"))
 
 
 def _check_overlap(config: Config, family: FinetuningRuns, at: str) -> None:
     """Report training on a test set, or on what is predicted."""
     ref.check_no_test(config, f"{at}.train", family.train, "trained on")
     train = config.datasets[family.train]
+    read = train.model_dump(include={"files", "files_by_language", "split"})
     for name, codes in family.evaluate.items():
         test = config.datasets.get(name)
         if test is None or not set(codes) & set(family.train_languages or train.languages):
             continue
-        if name == family.train or (train.files is not None and _files(train) == _files(test)):
+        if name == family.train or (train.files and test.model_dump(include=set(read)) == read):
             problem = f"{name} is predicted, and has the same data"
             report(Mistake(f"{at}.train", problem, "train on others, or predict others"))
-
-
-def _files(dataset: Any) -> tuple[Any, ...]:
-    return dataset.files, dataset.files_by_language, getattr(dataset, "split", None)
 
 
 def _check_evaluated(
@@ -223,9 +211,16 @@ def _check_search(config: Config, place: str, family: FinetuningRuns, search: Se
     values = family.published.model_dump()
     paths = list(_paths(values))
     for path, choices in search.space.items():
-        if check_name(f"{place}.space", path, paths, " as a hyperparameter of this family"):
-            for choice in choices:
-                _check_value(f"{place}.space.{path}", values, path, choice)
+        if not check_name(f"{place}.space", path, paths, " as a hyperparameter of this family"):
+            continue
+        for choice in choices:
+            try:
+                changed = Finetuning.model_validate(with_values(values, {path: choice}))
+                check_ranges(changed, f"{place}.space")
+            except ValidationError as error:
+                problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+                mistake = f"{problem}, found {choice!r}"
+                report(Mistake(f"{place}.space.{path}", mistake, "correct it"))
     encoding = config.encodings[family.encoding]
     languages = {code for codes in search.evaluate.values() for code in codes}
     for protocol in PROTOCOLS:
@@ -234,16 +229,6 @@ def _check_search(config: Config, place: str, family: FinetuningRuns, search: Se
         check_name(f"{at}.metric", choose_by.metric, encoding.metrics, role)
         for code in choose_by.languages or ():
             check_name(f"{at}.languages", code, languages, f" in {place}.evaluate")
-
-
-def _check_value(place: str, values: Mapping[str, Any], path: str, choice: Any) -> None:
-    """Report a value of a search that its hyperparameter cannot have."""
-    try:
-        changed = Finetuning.model_validate(with_values(values, {path: choice}))
-        check_ranges(changed, place.removesuffix(f".{path}"))
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        report(Mistake(place, f"{problem}, found {choice!r}", "correct it"))
 
 
 def _paths(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
