@@ -8,26 +8,21 @@ from typing import Any
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.merging import merge
+from mbert_atlas.config.merging import merge, value_at
 from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import completed
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.plan.runs import Run, RunTable
 
-DEFAULT = "default"
 Keys = tuple[str, ...]
 
 
-class _Text(str):
-    """A value of a config file as text, with the place where it is written."""
-
+class _Text(str):  # a value of a config file as text, with the place where it is written
     origin: str
 
 
-class _Items(list[str]):
-    """A list of a config file, with the place where it is written."""
-
+class _Items(list[str]):  # a list of a config file, with this place
     origin: str
 
 
@@ -45,12 +40,10 @@ class Origins:
     def of(self, run: Run, keys: Keys) -> str:
         """Return file and line of a value of a run's specification, by its keys."""
         for candidate in self._candidates(run, keys):
-            value: Any = self._values
-            for key in candidate:
-                value = value.get(key) if isinstance(value, Mapping) else None
+            value = value_at(self._values, candidate)
             if isinstance(value, _Text | _Items):
                 return value.origin
-        return DEFAULT
+        return "default"
 
     def _candidates(self, run: Run, keys: Keys) -> Iterator[Keys]:
         """Yield the keys of the config that a value may come from, the first one wins."""
@@ -105,11 +98,11 @@ def _located(path: Path) -> dict[str, Any]:
 def list_runs(config: Config) -> list[tuple[str, ...]]:
     """Return id, kind, task, methods, seeds and papers of every run, draws of searches included."""
     table = RunTable(config)
-    papers: dict[str, set[str]] = {run.id: {run.paper} for run in table}
+    papers = {run.id: {run.paper} for run in table}
     for name, family in config.runs.items():
-        for language in family.languages or [""]:
+        for language in family.languages or [None]:
             for protocol in PROTOCOLS:
-                papers[table.get(name, language or None, protocol).id].add(family.paper)
+                papers[table.get(name, language, protocol).id].add(family.paper)
     rows: list[tuple[str, ...]] = [("run", "kind", "task", "methods", "seeds", "papers")]
     for run in table:
         task = run.task if run.kind == "finetuning" else ""
