@@ -64,27 +64,27 @@ def check_config(
 
 
 def _check_dataset(config: Config, name: str, codes: Collection[str]) -> None:
-    dataset, at = config.datasets[name], f"datasets.{name}"
+    dataset, at, items = config.datasets[name], f"datasets.{name}", config.datasets.items()
     if dataset.parent:
         role = f" as {dataset.corpus}" if dataset.derives_from(dataset) else " as running text"
-        parents = [key for key, item in config.datasets.items() if dataset.derives_from(item)]
+        parents = [key for key, item in items if dataset.derives_from(item)]
         check_name(f"{at}.{dataset.parent_key}", dataset.parent, parents, role)
-        parent_of = {key: item.parent for key, item in config.datasets.items()}
-        ref.check_circle(f"{at}.{dataset.parent_key}", name, parent_of.get)
+        above = {key: item.parent for key, item in items}
+        ref.check_circle(f"{at}.{dataset.parent_key}", name, above.get)
     for code in dataset.files_by_language or ():
         check_name(f"{at}.files_by_language", code, codes or [code], " as a language")
+    place = f"{at}.languages"
     for code in dataset.languages:
-        if not check_name(f"{at}.languages", code, codes or [code]):
+        if not check_name(place, code, codes or [code]):
             continue
         if dataset.parent:
-            ref.check_languages(config, f"{at}.languages", [code], dataset.parent)
+            ref.check_languages(config, place, [code], dataset.parent)
             continue
         if config.miniature:
-            languages = ["en", *config.miniature.languages]
-            check_name(f"{at}.languages", code, languages, " in the miniature")
+            check_name(place, code, ["en", *config.miniature.languages], " in the miniature")
         if dataset.files is None and code not in (dataset.files_by_language or {}):
             fix = "name one in `files_by_language`, or leave out the language or the dataset"
-            report(Mistake(f"{at}.languages", f"{code!r} has no file", fix, code))
+            report(Mistake(place, f"{code!r} has no file", fix, code))
 
 
 def _check_encoder(config: Config, name: str) -> None:
@@ -151,7 +151,7 @@ def _check_methods(config: Config, name: str, family: FinetuningRuns) -> None:
                 tasks[key] = method.language_data
     place, data = f"{at}.language_data", family.language_data
     if not tasks:
-        if data is not None and "language_data" in family.model_fields_set:
+        if data is not None:
             report(Mistake(place, "no method reads it", "leave it out, or write null"))
     elif data is None:
         key = next(iter(tasks))

@@ -31,15 +31,12 @@ class Measurement:
     """One file ``measurements/<paper>/<name>.csv``."""
 
     name: str  # of the file, usually the artifact's
-    # `module:function`; called as `function(cells, **options)`, it returns rows with some of
-    # `mbert_atlas.schemas.MEASUREMENT_COLUMNS`.
+    # `module:function`; `function(cells, **options)` returns rows of `schemas.MEASUREMENT_COLUMNS`.
     measure: str
     cells: Cells  # what is measured, with its files: the job's input
     options: Options = dict  # keyword arguments of the function, plain JSON values
     columns: Mapping[str, str] = field(default_factory=dict)  # that all rows share
-    # Key of the config's `resources` for a job that is submitted; empty: the job takes seconds and
-    # runs where Snakemake does.
-    resources: str = ""
+    resources: str = ""  # key of the config's `resources` if the job is submitted, not local
 
 
 @dataclass(frozen=True)
@@ -95,17 +92,11 @@ def measured(paper: str, *names: str) -> list[Cell]:
 
 
 def table_artifact(
-    name: str,
-    title: str,
-    measurements: Sequence[Measurement],
-    *,
-    facts: Sequence[Mapping[str, str]] = (),
-    facts_from: str = "",
-    **more: Any,
+    name: str, title: str, measurements: Sequence[Measurement], **more: Any
 ) -> Artifact:
-    """Return an artifact with a table of all its measurements, if it has any."""
-    table = Table(name, [item.name for item in measurements], facts, facts_from)
-    tables = [table] if measurements else []
+    """Return an artifact with a table of all its measurements; ``more`` are options of both."""
+    facts = {key: more.pop(key) for key in ("facts", "facts_from") if key in more}
+    tables = [Table(name, [item.name for item in measurements], **facts)] if measurements else []
     return Artifact(name, title, measurements=measurements, tables=tables, **more)
 
 
@@ -113,17 +104,11 @@ def figures_by_protocol(
     name: str, draw: str, cells: Cells, options: Mapping[str, Any], **more: Any
 ) -> list[Figure]:
     """Return a figure per protocol, which is among the options of ``draw``."""
-    return [
-        Figure(
-            f"{name}.{protocol}",
-            draw,
-            cells,
-            partial(dict, options, protocol=protocol),
-            protocol=protocol,
-            **more,
-        )
-        for protocol in PROTOCOLS
-    ]
+    figures = []
+    for protocol in PROTOCOLS:
+        shown = partial(dict, options, protocol=protocol)
+        figures.append(Figure(f"{name}.{protocol}", draw, cells, shown, protocol=protocol, **more))
+    return figures
 
 
 @dataclass(frozen=True)
@@ -138,18 +123,14 @@ class Store:
 
 @dataclass(frozen=True)
 class Features:
-    """Vectors of some stores under a model: ``features/<name>/<model>``.
-
-    The last three are options of language identification on them, of their clusters and
-    projections, and of similarity between languages, where these are wanted.
-    """
+    """Vectors of some stores under a model: ``features/<name>/<model>``."""
 
     stores: Mapping[str, Store]  # by name
     pooling: str  # see `mbert_atlas.encoders.hidden_states`
     layers: str | Sequence[int]  # `last`, `all`, or some layers
-    probe: Mapping[str, Any] | None = None
-    sample: Mapping[str, Any] | None = None
-    similarity: Mapping[str, Any] | None = None
+    probe: Mapping[str, Any] | None = None  # options of language identification, if wanted
+    sample: Mapping[str, Any] | None = None  # of clusters and projections
+    similarity: Mapping[str, Any] | None = None  # of the similarity between languages
 
 
 @dataclass(frozen=True)
@@ -178,8 +159,7 @@ class Distances:
 class Curves:
     """How runs are compared: the points of some measurements, drawn next to those of other runs."""
 
-    # `module:function`; `function(rows)` of the measurements under one protocol returns a table for
-    # `mbert_atlas.figures.curves.curve_grid`.
+    # `module:function` of the rows under one protocol: a table for `figures.curves.curve_grid`.
     points: str
     measurements: Sequence[str]  # names of those that it shows, of one artifact
     along_label: str
