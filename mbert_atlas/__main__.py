@@ -1,11 +1,4 @@
-"""What a config means, and what runs have found: ``python -m mbert_atlas --help``.
-
-python -m mbert_atlas check config/small.yaml mine.yaml           # names all mistakes
-python -m mbert_atlas runs --configfile config/demo.yaml          # lists training runs
-python -m mbert_atlas show nli --configfile config/demo.yaml      # explains one of them
-python -m mbert_atlas compare results/A results/B --output DIR    # compares finished runs
-python -m mbert_atlas publish results/A docs/results/A            # copies pages and pictures
-"""
+"""What a config means, and what runs have found: ``python -m mbert_atlas --help``."""
 
 import argparse
 import json

@@ -39,8 +39,7 @@ class ClassCounts:
         counts = [np.bincount(column, minlength=len(lengths) * classes) for column in columns]
         return cls(np.stack(counts, axis=-1).reshape(len(lengths), classes, 3))
 
-    # Gold a a b and predicted a b b give [[1, 2, 1], [1, 1, 2]]: accuracy 2/3, and F1 of a is
-    # 2 * 1 / (2 + 1).
+    # Gold a a b and predicted a b b give [[1, 2, 1], [1, 1, 2]]: accuracy 2/3, F1 of a 2 / (2 + 1).
 
     def accuracy(self) -> Array:
         """Return the accuracy."""

@@ -1,22 +1,24 @@
 """Checks that the parts of a config fit together, before any job; each reports its mistakes."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
 from mbert_atlas.config import references as ref
-from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.base import PROTOCOLS, ConfigModel
 from mbert_atlas.config.encoders import FittedHead, Scratch
 from mbert_atlas.config.finetuning import Finetuning
-from mbert_atlas.config.merging import with_values
+from mbert_atlas.config.merging import leaves, with_values
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED
-from mbert_atlas.config.ranges import check_ranges
 from mbert_atlas.config.runs import FinetuningRuns
 from mbert_atlas.config.search import Search
+
+_MOST = {"learning_rate": 1.0, "head_learning_rate": 1.0, "weight_decay": 1.0, "epsilon": 1.0}
+"""Keys of optimisers whose values are far below 1: above it, steps are larger than weights."""
 
 
 def check_config(
@@ -31,7 +33,7 @@ def check_config(
     ``written`` the languages that synthetic data can have; if empty, any.
     """
     ref.check_references(config, config)
-    check_ranges(config)
+    _check_ranges(config)
     for code, other in config.languages_instead.items():
         check_name(f"languages_instead.{code}", other, codes or [other], " as a language")
     if miniature := config.miniature:
@@ -209,14 +211,14 @@ def _check_search(config: Config, place: str, family: FinetuningRuns, search: Se
     for dataset in search.evaluate:
         ref.check_no_test(config, f"{place}.evaluate.{dataset}", dataset, "used for selection")
     values = family.published.model_dump()
-    paths = list(_paths(values))
+    paths = [".".join(keys) for keys, _ in leaves(values)]
     for path, choices in search.space.items():
         if not check_name(f"{place}.space", path, paths, " as a hyperparameter of this family"):
             continue
         for choice in choices:
             try:
                 changed = Finetuning.model_validate(with_values(values, {path: choice}))
-                check_ranges(changed, f"{place}.space")
+                _check_ranges(changed, f"{place}.space")
             except ValidationError as error:
                 problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
                 mistake = f"{problem}, found {choice!r}"
@@ -231,10 +233,20 @@ def _check_search(config: Config, place: str, family: FinetuningRuns, search: Se
             check_name(f"{at}.languages", code, languages, f" in {place}.evaluate")
 
 
-def _paths(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """Yield the paths of all values that are no mapping, with dots."""
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _paths(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}"
+def _check_ranges(part: Any, place: str = "") -> None:
+    """Report numbers that no optimiser can have, in a part of a config with a key."""
+    if isinstance(part, ConfigModel):
+        for key in type(part).model_fields:
+            _check_ranges(getattr(part, key), f"{place}.{key}".strip("."))
+    elif isinstance(part, Mapping):
+        for key, item in part.items():
+            _check_ranges(item, f"{place}.{key}")
+    elif isinstance(part, list):
+        for number, item in enumerate(part):
+            _check_ranges(item, f"{place}.{number}")
+    key = place.rpartition(".")[2]
+    if key == "betas" and isinstance(part, tuple) and not all(0 <= beta < 1 for beta in part):
+        fix = "take two decay rates from 0 to below 1, such as [0.9, 0.999]"
+        report(Mistake(place, f"{list(part)} are no decay rates", fix))
+    elif isinstance(part, float) and part > _MOST.get(key, part):
+        report(Mistake(place, f"{part} is above {_MOST[key]}", "write a smaller number"))

@@ -1,8 +1,10 @@
 """Config mappings that override each other, and single values by their path."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
+
+Keys = tuple[str, ...]
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,6 +29,15 @@ def mapping_at(values: Any, *keys: str) -> Mapping[str, Any]:
     """Return the mapping that keys lead to; an empty one, if it is not there."""
     found = value_at(values, keys)
     return found if isinstance(found, Mapping) else {}
+
+
+def leaves(values: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    """Yield keys and value of all that is no mapping."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, (*above, key))
+        else:
+            yield (*above, key), value
 
 
 def with_values(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

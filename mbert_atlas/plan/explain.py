@@ -8,14 +8,12 @@ from typing import Any
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.merging import merge, value_at
+from mbert_atlas.config.merging import Keys, leaves, merge, value_at
 from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import completed
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.plan.runs import Run, RunTable
-
-Keys = tuple[str, ...]
 
 
 class _Text(str):  # a value of a config file as text, with the place where it is written
@@ -116,18 +114,11 @@ def describe(run: Run, origins: Origins) -> list[tuple[str, ...]]:
     """Return name, value and place of all that decides the result of a run."""
     seeds = " ".join(map(str, run.seeds))
     rows: list[tuple[str, ...]] = [("seeds", seeds, origins.of(run, ("seeds",)))]
-    for keys, value in _leaves(run.specification):
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        rows.append((".".join(keys), text, origins.of(run, keys)))
+    for keys, value in leaves(run.specification):
+        if value is not None:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            rows.append((".".join(keys), text, origins.of(run, keys)))
     return rows
-
-
-def _leaves(values: Mapping[str, Any], place: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, (*place, key))
-        elif value is not None:
-            yield (*place, key), value
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -141,8 +141,7 @@ class TokenVectors:
     summed: int  # tokens of each language whose moments are kept
     probed: int  # tokens of each language that are kept for probes
     languages_per_job: int  # that one job encodes
-    # Sets of languages with separate directions, by name.
-    language_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    language_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)  # own directions
 
 
 @dataclass(frozen=True)
@@ -187,5 +186,4 @@ class PaperPlan:
     # Families of fine-tuning runs that static vectors learn as well, with the network that learns.
     static_families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     distances: Mapping[str, Distances] = field(default_factory=dict)  # by `<paper>/...`
-    # What artifacts need of encoders, by their names.
-    needs: Mapping[str, Sequence[Need]] = field(default_factory=dict)
+    needs: Mapping[str, Sequence[Need]] = field(default_factory=dict)  # of encoders, by artifact

@@ -47,8 +47,7 @@ class FileEntry(_Entry):
     # First parts of the paths that belong to it; the whole rest of a path matches the pattern.
     folder: str = Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")
     pattern: str
-    # With {path} for the rest of the path and {name} for a named group of the pattern; left out if
-    # the file must be downloaded manually.
+    # With {path} for the rest and {name} for a group of the pattern; none: manual download.
     url: str | None = Field(None, pattern=r"^https?://")
     examples: list[str] = Field(min_length=1)  # rests of paths
     sha256: dict[str, _Sha256] = {}  # published checksums by rest of path
@@ -90,8 +89,7 @@ class HubEntry(_Entry):
 class _RegisterFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # A file next to this one with more checksums, as `sha256sum` writes them: computed from the
-    # bytes at the pinned commit or taken from a published list.
+    # A file next to this one with more checksums, as `sha256sum` writes them.
     checksums: str | None = None
     sources: list[Annotated[FileEntry | HubEntry, Field(discriminator="kind")]]
 
