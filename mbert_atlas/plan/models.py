@@ -12,7 +12,7 @@ _ARCHITECTURES = {"bert": "BERT", "xlm-roberta": "XLM-R"}
 
 
 def brief_name(plan: Files, model: str, encoder: str) -> str:
-    """Return the label of a model in figures, ``4-layer BERT (paper: mBERT)``; its own: ``mBERT``."""
+    """Return the label of a model in figures, ``4-layer BERT (paper: mBERT)``; or only its name."""
     released = _is_released(plan, model, encoder)
     return label(model) if released else f"{_name(plan, encoder)} (paper: {label(model)})"
 
