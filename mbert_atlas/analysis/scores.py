@@ -28,6 +28,7 @@ Examples = tuple[list[str], npt.NDArray[np.float64]]
 """Ids of examples, and the score of each, 0 to 1, shape ``(n,)``."""
 ALL_LANGUAGES = "all"
 TagUnit = Literal["word", "subword"]
+TagItem = Literal["entity", "token"]
 Metrics = Callable[[npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]
 """From sums of the counts of some items, shape ``(..., counts)``: scores, 0 to 1, ``(...)``."""
 
@@ -149,12 +150,11 @@ def attachment_counts(predictions: pa.Table) -> Ints:
     return np.stack([*map(np.diff, before), lengths], axis=1)
 
 
-def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) -> Ints:
-    """Count correct, gold and predicted items of each sentence, which micro F1 sums up.
+def sentence_counts(predictions: pa.Table, *, unit: TagItem) -> Ints:
+    """Count correct, gold and predicted items of each sentence, int64, shape ``(n, 3)``.
 
     ``entity`` counts exactly matching spans (see :class:`SpanScorer`), ``token`` words whose tag is
-    not ``O``. Returns int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum
-    of the others.
+    not ``O``.
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
@@ -162,8 +162,20 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
     else:
         inside = np.array([label != "O" for label in labels], dtype=bool)
         by_class = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts[:, inside]
-    counts: Ints = np.sum(by_class, axis=1)
-    return counts
+    return np.asarray(by_class.sum(axis=1))
+
+
+def f1_score(counts: npt.NDArray[Any], ids: Sequence[str]) -> dict[str, Any]:
+    """Return ``value`` and ``resampled`` of the micro F1 in percent, by sentences' counts and ids.
+
+    Counts are those of :func:`sentence_counts`: F1 is twice the sum of the first column over the
+    sum of the others.
+    """
+    value, again = (
+        200 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1)
+        for sums in (counts.sum(axis=0), resampled_sums(counts, ids))
+    )
+    return {"value": float(value), RESAMPLED: again}
 
 
 def right_words(predictions: pa.Table) -> Examples:

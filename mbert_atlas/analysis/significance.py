@@ -6,14 +6,14 @@ means over examples (F1 of entities), and Holm's correction of a family of tests
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.analysis.resampling import resampled_sums
-from mbert_atlas.analysis.scores import select, sentence_counts
+from mbert_atlas.analysis.scores import TagItem, sentence_counts
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import micro_f1
 from mbert_atlas.randomness import generator
@@ -98,27 +98,25 @@ def compare_taggers(
     baseline: Sequence[pa.Table],
     system: Sequence[pa.Table],
     *,
-    unit: Literal["entity", "token"],
+    unit: TagItem,
     seed: int,
-    dataset: str,
-    language: str,
 ) -> Comparison:
     """Compare two taggers over all seeds by a permutation test.
 
-    Each has one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed, whose predictions
-    are concatenated (Efimov et al. 2022, section 5.1); seed k of one system is swapped with seed k
-    of the other. For ``unit`` see :func:`mbert_atlas.analysis.scores.sentence_counts`. Raises
-    :class:`AtlasError` if there are no runs or no sentences, the numbers of runs differ, a sentence
-    occurs twice in a run, or the runs hold different sentences or gold tags.
+    Each has one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed, see
+    :func:`mbert_atlas.analysis.scores.select`, whose predictions are concatenated (Efimov et al.
+    2022, section 5.1); seed k of one system is swapped with seed k of the other. For ``unit`` see
+    :func:`mbert_atlas.analysis.scores.sentence_counts`. Raises :class:`AtlasError` if the numbers
+    of runs differ, or the runs hold different sentences or gold tags.
     """
+    tables, shared = [*baseline, *system], ["example_id", "gold"]
+    dataset, language = (tables[0][column][0] for column in ("dataset", "language"))
     title = f"predictions of dataset {dataset}, language {language}"
-    if not baseline or len(baseline) != len(system):
+    if len(baseline) != len(system):
         raise AtlasError(
             f"{title}: {len(baseline)} runs of one system and {len(system)} of the other; "
             "run both with the same seeds."
         )
-    tables = [select(run, dataset=dataset, language=language) for run in [*baseline, *system]]
-    shared = ["example_id", "gold"]
     if any(not table.select(shared).equals(tables[0].select(shared)) for table in tables):
         raise AtlasError(
             f"{title}: the runs were evaluated on different sentences or gold tags; "

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 
 from mbert_atlas.analysis.probing import as_float32, fit_quietly
-from mbert_atlas.analysis.resampling import RESAMPLED, resampled_sums
+from mbert_atlas.analysis.scores import f1_score
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.f1 import SpanScorer
@@ -156,12 +156,8 @@ def _scores(
         lengths, ids = gold.lengths[sentences], test.example_id[sentences].tolist()
         for (places, *_), predicted in zip(fits, predictions, strict=True):
             counts = scorer.counts(gold.values[words], predicted[words], lengths).sum(axis=1)
-            value, again = (
-                200 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1)
-                for sums in (counts.sum(axis=0), resampled_sums(counts, ids))
-            )
-            common = {"language": language, "metric": "span_micro_f1", RESAMPLED: again}
-            common |= {"value": float(value), "n": int(words.sum())}
+            common = {"language": language, "metric": "span_micro_f1", "n": int(words.sum())}
+            common |= f1_score(counts, ids)
             scores += [{"method": method, "first": first, **common} for method, first in places]
     return scores
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.resampling import RESAMPLED, combined
-from mbert_atlas.analysis.scoring import resampled_of, scores_of
+from mbert_atlas.analysis.resampling import RESAMPLED, combined, mean_of
+from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
@@ -49,8 +49,8 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
             value, n = 100 * rows["mrr"].mean(), int(rows["n"].sum())
             again = combined((100 / len(rows), row) for row in rows.to_dict("records"))
             for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
-                place = {"source": "en", "layers": number, "protocol": protocol}
-                yield _row(cell, "mrr", value, n) | place | again
+                place = {"source": "en", "layers": number, "protocol": protocol, "metric": "mrr"}
+                yield cell.columns | place | {"value": value, "n": n} | again
 
 
 def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
@@ -63,10 +63,8 @@ def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
             key = tuple((name, row[name]) for name in row if name not in values)
             groups.setdefault(key, []).append(row)
     for key, members in groups.items():
-        value = sum(row["value"] for row in members) / len(members)
-        again = combined((1 / len(members), row) for row in members)
         n = sum(row["n"] for row in members)
-        yield dict(key) | {"target": mean, "value": value, "n": n, **again}
+        yield dict(key) | {"target": mean, "n": n} | mean_of(members)
 
 
 def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -75,15 +73,7 @@ def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
 
 
 def _accuracy(cell: Cell) -> Row:
-    scores, n = scores_of(cell)
-    again = {RESAMPLED: resampled_of(cell)["accuracy"]}
-    return _row(cell, "accuracy", scores["accuracy"], n) | again
-
-
-def _row(cell: Cell, metric: str, value: float, n: int) -> Row:
-    names = ("condition", "source", "protocol", "seed")
-    place = {name: getattr(cell, name) for name in names} | {"target": cell.language}
-    return {**place, "metric": metric, "value": value, "n": n}
+    return cell.columns | {"metric": "accuracy"} | scores_of(cell)["accuracy"]
 
 
 def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -129,9 +119,8 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
             test, development = (scores[scores["part"] == part] for part in (TEST, DEVELOPMENT))
             chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
             rows = test.join(chosen).reset_index()
-            place = {"source": cell.source, "target": cell.language, "protocol": protocol}
             yield (
-                place | {"seed": None},  # nothing is trained or drawn
+                cell.columns | {"protocol": protocol},
                 [row | {RESAMPLED: _resampled(row, protocol)} for row in rows.to_dict("records")],
             )
 
@@ -198,9 +187,8 @@ def measure_head(cells: Sequence[Cell]) -> Iterator[Row]:
         by_language = {"all": card["masked_accuracy"], **card["by_language"]}
         values = [("masked_accuracy", code, value) for code, value in by_language.items()]
         for metric, code, value in [*values, ("most_frequent", "all", card["most_frequent"])]:
-            for protocol in PROTOCOLS:
-                place = {"condition": cell.condition, "target": code, "protocol": protocol}
-                yield place | {"metric": metric, "value": value, "n": card["n"]}
+            row = {"target": code, "metric": metric, "value": value, "n": card["n"]}
+            yield cell.columns | row
 
 
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
@@ -228,9 +216,7 @@ def measure_by_depth(
                     if low <= row["layer"] <= high and row["weight"] == weight
                 ]
                 if some:
-                    mean = {"value": sum(row["value"] for row in some) / len(some)}
-                    again = combined((1 / len(some), row) for row in some)
-                    yield place | some[0] | {RESAMPLED: None} | mean | again
+                    yield place | some[0] | {RESAMPLED: None} | mean_of(some)
 
 
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -250,8 +236,8 @@ def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
         shared = tokens & sets["en"]
         counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
         for metric, counted in counts.items():
-            row = {"source": "en", "target": code, "metric": metric, "value": int(counted.sum())}
-            yield from (row | {"protocol": name, "seed": None, "n": count} for name in PROTOCOLS)
+            row = {"source": "en", "target": code, "metric": metric, "n": count}
+            yield row | {"value": int(counted.sum())}
 
 
 def samples(
@@ -323,8 +309,7 @@ def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str)
     if cell.protocol == "corrected":
         best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
     for language, chosen in best.items():
-        row = {"source": "en", "target": language, "protocol": cell.protocol, "seed": cell.seed}
-        row |= {"condition": cell.condition, "metric": "accuracy"}
+        row = cell.columns | {"source": "en", "target": language, "metric": "accuracy"}
         yield row | tested.loc[(language, 0), _SCORE].to_dict()
         if language != "en":
             row["condition"] += "+mds"

@@ -7,8 +7,8 @@ import pandas as pd
 
 from mbert_atlas.analysis.correlation import spearman
 from mbert_atlas.analysis.measurements import mean_by, read_measurements
-from mbert_atlas.analysis.resampling import RESAMPLED, combined
-from mbert_atlas.analysis.scoring import resampled_of, scores_of
+from mbert_atlas.analysis.resampling import difference
+from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.papers.muller2021.config import (
@@ -23,7 +23,6 @@ from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
 """By task: the score of :mod:`mbert_atlas.analysis.scoring`, and its name in the paper."""
-_COLUMNS = ("task", "source", "condition", "layers", "protocol", "seed")
 _DEPTHS = ("first", "last", "lower", "upper")
 _HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
 """The CKA of each protocol; the authors' code has another kernel than the paper."""
@@ -40,20 +39,16 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """
     references: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:
-        scores, n = scores_of(cell)
         score, metric = _METRICS[cell.task]
         target = cell.facts["target"]
-        row = {name: getattr(cell, name) for name in _COLUMNS}
-        row |= {"target": target, "metric": metric, "n": n, "value": scores[score]}
-        row[RESAMPLED] = resampled_of(cell)[score]
+        row = cell.columns | {"target": target, "metric": metric} | scores_of(cell)[score]
         place = (cell.task, cell.source, target, cell.protocol, cell.seed)
         if cell.condition == REFERENCE:
             references[place] = row
         elif cell.condition == DIFFERENCE:
             if not (reference := references.get(place)):
                 continue
-            difference = {"value": row["value"] - reference["value"]}
-            row |= difference | combined([(1, row), (-1, reference)])
+            row |= difference(row, reference)
         yield row
 
 
@@ -100,8 +95,8 @@ def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
         values = {key.rpartition(".")[2]: value for key, value in choice["values"].items()}
         values["epochs_best"] = values.pop("epochs", cell.facts["epochs"])
         values |= {"n_draws": len(choice["draws"]), "dev_score": choice["score"]}
-        place = {"task": cell.task, "condition": cell.condition, "protocol": cell.protocol}
-        yield from ({**place, "metric": metric, "value": value} for metric, value in values.items())
+        for metric, value in values.items():
+            yield cell.columns | {"metric": metric, "value": value}
 
 
 def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int, dict[str, float]]:
@@ -125,8 +120,7 @@ def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
     frames = []
     for cell in cells:
         frame = read_parquet(cell.path, SIMILARITIES).to_pandas()
-        place = {"task": cell.task, "condition": cell.condition, "seed": cell.seed}
-        frames.append(frame[frame.protocol == cell.protocol].assign(**place))
+        frames.append(frame[frame.protocol == cell.protocol].assign(**cell.columns))
     table: pd.DataFrame = pd.concat(frames, ignore_index=True)
     table[["value", "low", "high"]] *= 100
     return table
