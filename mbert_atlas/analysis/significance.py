@@ -52,9 +52,8 @@ def paired_t_test(baseline: Floats, system: Floats) -> Comparison:
     from scipy import stats  # as costly to import as all else that a measuring job needs
 
     test = stats.ttest_rel(system, baseline)
-    interval = test.confidence_interval(0.95)
+    low, high = map(float, test.confidence_interval(0.95))
     effect_size = mean / float(difference.std(ddof=1))
-    low, high = float(interval.low), float(interval.high)
     return Comparison(n, mean, low, high, float(test.pvalue), effect_size)
 
 
@@ -63,14 +62,12 @@ def permutation_test(
 ) -> Comparison:
     """Compare the micro F1 of two systems by swapping their predictions sentence by sentence.
 
-    F1 needs three sums over sentences, so an iteration is one row of a matrix product of random
-    swaps with what each swap changes. The p-value is the fraction of iterations, the observed
-    assignment included, with at least as large a difference in either direction; the interval is
-    that of the test set's resamples, see :mod:`mbert_atlas.analysis.resampling`.
-
-    Both systems have the right, gold and predicted items of the same sentences, int64, shape
-    ``(n, 3)``, see :func:`mbert_atlas.analysis.scores.sentence_counts`. With several seeds the same
-    ``ids`` follow each other: a sentence is swapped by seed, but resampled with all of its seeds.
+    The p-value is the fraction of iterations, the observed assignment included, with at least as
+    large a difference in either direction; the interval is that of the test set's resamples, see
+    :mod:`mbert_atlas.analysis.resampling`. Both systems have the counts of the same sentences,
+    int64, shape ``(n, 3)``, see :func:`mbert_atlas.analysis.scores.sentence_counts`. With several
+    seeds the same ``ids`` follow each other: a sentence is swapped by seed, but resampled with all
+    of its seeds.
     """
     # A sentence swapped moves its change (system - baseline) from the system to the baseline. With
     # (right, gold, predicted) of three sentences
@@ -132,8 +129,7 @@ def compare_taggers(
 def holm(p_values: Sequence[float] | Floats) -> Floats:
     """Correct the p-values of a family of tests for their number (Holm 1979).
 
-    The threshold then bounds the probability of any false rejection in the family, however the
-    tests depend on each other. Returns float64, shape ``(n,)``, in the given order.
+    Returns float64, shape ``(n,)``, in the given order.
     """
     raw: Floats = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(raw, kind="stable")
