@@ -3,6 +3,7 @@
 import difflib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -41,7 +42,7 @@ class Difference(ConfigModel):
     @property
     def columns(self) -> set[Column]:
         """The columns in which its terms differ."""
-        return {column for cells in [*self.plus, *self.minus] for column in cells}
+        return {*chain(*self.plus, *self.minus)}
 
 
 class Expected(ConfigModel):
@@ -99,9 +100,9 @@ class Claim(ConfigModel):
 
     def sides(self, difference: Difference) -> list[tuple[int, Cells]]:
         """Return the sign and the names by column of each term of a difference."""
-        signed = [(1, each) for each in difference.plus] + [(-1, each) for each in difference.minus]
         common: Cells = {"artifact": [self.artifact], **self.of}
-        return [(sign, common | cells) for sign, cells in signed]
+        signed = ((1, difference.plus), (-1, difference.minus))
+        return [(sign, common | cells) for sign, side in signed for cells in side]
 
 
 class Parts(ConfigModel):
@@ -141,13 +142,12 @@ class Claims(ConfigModel):
         """Return reported numbers, and the means of which all parts are reported."""
         numbers = dict(reported)
         for column, by_name in self.means.items():
-            place = KEY.index(column)
             for name, parts in by_name.items():
                 for key in reported:
-                    cells = [(*key[:place], part, *key[place + 1 :]) for part in parts]
+                    cells = [_renamed(key, {column: part}) for part in parts]
                     if key == cells[0] and all(cell in reported for cell in cells):
                         mean = sum(reported[cell] for cell in cells) / len(cells)
-                        numbers[(*key[:place], name, *key[place + 1 :])] = mean
+                        numbers[_renamed(key, {column: name})] = mean
         return numbers
 
 
@@ -165,9 +165,9 @@ class CellEffect(NamedTuple):
 def read_claims(path: Path, paper: str, reported: Path, languages: Collection[str] = ()) -> Claims:
     """Read the claims of a paper and check every name in them and in its reported numbers.
 
-    The reported numbers define its artifacts, conditions and metrics; ``languages`` are the codes
-    that these may have as source and target, with none that is not checked. A DataError names file,
-    line, key and fix of the first mistake.
+    The reported numbers define its artifacts, conditions and metrics; ``languages``, if any, are
+    the codes that these may have as source and target. A DataError names file, line, key and fix of
+    the first mistake.
     """
     lines = list(read_cells([reported]))
     keys = {line.key for line in lines}
@@ -203,10 +203,8 @@ def _check_reported(
                 if name not in names:
                     near = difflib.get_close_matches(name, names, 3, 0.5)
                     hint = f"; did you mean {', '.join(near)}?" if near else ""
-                    raise line.error(
-                        f"{name!r} is not defined as {column}{hint}",
-                        f"correct it, or list it under `reported` in {path}",
-                    )
+                    problem = f"{name!r} is not defined as {column}{hint}"
+                    raise line.error(problem, f"correct it, or list it under `reported` in {path}")
 
 
 def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
@@ -255,11 +253,9 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
                 for _, names in claim.sides(difference):
                     _check_term(read, at, claim, names, reported)
                     if missing := difference.columns - set(names):
-                        raise Mistake(
-                            f"{at}.effect",
-                            f"one side names the column {min(missing)!r}, another leaves it free",
-                            "name it on all sides, or in `of`",
-                        )
+                        problem = f"one side names the column {min(missing)!r}, another leaves it "
+                        fix = "name it on all sides, or in `of`"
+                        raise Mistake(f"{at}.effect", f"{problem}free", fix)
 
 
 def _check_pooling(read: Claims, paper: str, reported: Collection[Key]) -> None:
