@@ -1,4 +1,4 @@
-"""The paper's section of the config, and its checks against the rest."""
+"""The paper's section of the config, its checks, and what it needs of encoders."""
 
 from typing import Any, Literal
 
@@ -9,9 +9,12 @@ from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.config.probing import Probe
 from mbert_atlas.config.tasks import EncodedDataset
+from mbert_atlas.plan.needs import Need
 
 _MOST_LABELS = 17  # universal POS tags
 Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
+_OF_TEXTS = ("table1", "table2", "table3", "figure4", "figure6", "appendixB")
+"""Artifacts with vectors of XNLI's texts."""
 
 
 class LanguageTask(ConfigModel):
@@ -105,3 +108,13 @@ def _check_condition(config: Any, place: str, condition: Condition, family: str)
         problem = f"runs.{family}.published does not match the condition: `trained_layers: none` "
         problem += f"is only for initial, and `confusion.method` is {method!r}, not {expected!r}"
         report(Mistake(place, problem, "name another family or change this one"))
+
+
+def needs_of(config: Any) -> dict[str, list[Need]]:
+    """Return the needs by artifact."""
+    paper: Section = config.tanti2021
+    task = paper.tasks.get("xnli")
+    if task is None or task.pooling != "pooler":
+        return {}
+    need = Need(paper.model, "pooler", "tanti2021.tasks.xnli.pooling")
+    return {name: [need] for name in _OF_TEXTS}
