@@ -19,7 +19,7 @@ from mbert_atlas.papers.liu2020.config import DEVELOPMENT, LONG_WINDOW, SHORT_WI
 _BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
 _RATES = {
     "convert_rate": ("converted", "counted"),
-    "translated_rate": ("translated", "converted"),
+    "translated_rate": ("translated", "converted"),  # in the reference
     "third_language_rate": ("in_neither", "tokens"),
     "source_rate": ("in_source", "tokens"),
 }
@@ -145,42 +145,35 @@ def measure_translation(
 
     Cells have ``schemas.TOKEN_TRANSLATIONS``. The best setting is chosen from all ``layers`` and
     the weights ``best_of``, whose last one is that of the first line, of ``score_layer``; the
-    convert rates are of ``rate_layer``. So are additional numbers: ``translated_rate``, the share
-    of converted tokens that the reference has; ``third_language_rate``, the share of all tokens
-    that are of neither language; and, with negative weights, ``source_rate``, of the source's.
+    rates, see ``_RATES``, are of ``rate_layer``, ``source_rate`` only with negative weights.
     """
     for place, scores in _translation_scores(cells):
         at = {(row["layer"], row["weight"]): row for row in scores}
         settings = [at[layer, weight] for layer in range(1, layers + 1) for weight in best_of]
         best = max(settings, key=lambda row: row["chosen"])
-        top = f"alpha={best_of[-1]:g}", str(score_layer), at[score_layer, best_of[-1]]
-        values = [
-            (*top, "bleu1", "bleu1"),
-            ("best", "", best, "bleu1", "bleu1"),
-            ("best", "", best, "best_layer", "layer"),
-            ("best", "", best, "best_alpha", "weight"),
-        ]
+        yield place | _setting(at[score_layer, best_of[-1]], "bleu1")
+        best_place = place | {"condition": "best", "layers": ""}
+        yield place | _setting(best, "bleu1") | best_place
+        for metric, column in (("best_layer", "layer"), ("best_alpha", "weight")):
+            yield best_place | {"metric": metric, "value": best[column], "n": best["n"]}
         for weight in best_of:
-            setting = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
-            rates = ("convert_rate", "translated_rate", "third_language_rate")
-            values += [(*setting, name, name) for name in rates]
+            for rate in ("convert_rate", "translated_rate", "third_language_rate"):
+                yield place | _setting(at[rate_layer, weight], rate)
         for (layer, weight), row in at.items():
             if layer == rate_layer and weight < 0:
-                values.append((f"alpha={weight:g}", str(layer), row, "source_rate", "source_rate"))
-        for condition, layer, row, metric, column in values:
-            yield place | _setting(condition, layer, metric, row, column)
+                yield place | _setting(row, "source_rate")
 
 
-def _setting(condition: str, layers: str, metric: str, row: Row, column: str) -> Row:
-    names = {"condition": condition, "layers": layers, "metric": metric}
-    return names | {"value": row[column], "n": row["n"], RESAMPLED: row[RESAMPLED].get(column)}
+def _setting(row: Row, metric: str) -> Row:
+    place = {"condition": f"alpha={row['weight']:g}", "layers": str(row["layer"])}
+    score = {"value": row[metric], "n": row["n"], RESAMPLED: row[RESAMPLED][metric]}
+    return place | {"metric": metric} | score
 
 
 def measure_head(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield the masked accuracy of a fitted language-model head in percent, by language and of all.
 
-    Cells have the card that :func:`mbert_atlas.training.head_fitting.fit_head` returns. The row
-    ``most_frequent`` is the accuracy of always predicting the most frequent subword.
+    Cells have the card that :func:`mbert_atlas.training.head_fitting.fit_head` returns.
     """
     for cell in cells:
         card = read_json(Path(cell.path))
@@ -194,9 +187,7 @@ def measure_head(cells: Sequence[Cell]) -> Iterator[Row]:
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
     """Yield ``bleu1`` or ``convert_rate`` by layer and weight (Figures 7 and 8)."""
     for place, scores in _translation_scores(cells):
-        for row in scores:
-            condition, layer = f"alpha={row['weight']:g}", str(row["layer"])
-            yield place | _setting(condition, layer, metric, row, metric)
+        yield from (place | _setting(row, metric) for row in scores)
 
 
 def measure_by_depth(
@@ -211,7 +202,7 @@ def measure_by_depth(
         for name, low, high in (("last", first, last), ("earlier", 1, first - 1)):
             for weight in best_of:
                 some = [
-                    _setting(f"alpha={weight:g}", name, "bleu1", row, "bleu1")
+                    _setting(row, "bleu1") | {"layers": name}
                     for row in scores
                     if low <= row["layer"] <= high and row["weight"] == weight
                 ]
@@ -264,10 +255,9 @@ def samples(
             for weight, part in rows.groupby("weight")
         }
         for place, number in enumerate(shown[code]):
-            sides = {"input": "en", "translation": code}
             lines = {
                 what: str(tokenizer.decode(ids[side][number].tolist()))
-                for what, side in sides.items()
+                for what, side in (("input", "en"), ("translation", code))
             }
             lines |= {f"alpha = {weight:g}": by_weight[weight][place] for weight in weights}
             for what, line in lines.items():
@@ -302,9 +292,7 @@ def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str)
     table = read_parquet(cell.paths["shifted"]).to_pandas()
     table = table.assign(value=100 * table["right"] / table["n"])
     tested = table[table["dataset"] == test].set_index(["language", "weight"])
-    tuned = table[table["dataset"] == development].pivot(
-        index="weight", columns="language", values="value"
-    )
+    tuned = table[table["dataset"] == development].pivot_table("value", "weight", "language")
     best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
     if cell.protocol == "corrected":
         best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())

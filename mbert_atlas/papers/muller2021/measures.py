@@ -61,10 +61,9 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     """
     frame = pd.concat([read_measurements(cell.path, resamples=True) for cell in cells])
     keys = ["task", "model", "condition", "source", "layers", "metric", "protocol", "seed"]
-    same = frame[frame.source == frame.target]
-    others = frame[frame.source != frame.target]
-    means = mean_by(others, keys, n="sum").assign(target=MEAN)
-    table = pd.concat([same[means.columns], means])
+    is_source = frame.source == frame.target
+    means = mean_by(frame[~is_source], keys, n="sum").assign(target=MEAN)
+    table = pd.concat([frame[is_source][means.columns], means])
     half = len(layers) // 2
     sets = zip(_DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
     by = [*(key for key in keys if key != "layers"), "target"]
@@ -87,8 +86,8 @@ def measure_mean_lines(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield Table 3: hyperparameters by task, the number of draws, and the best score.
 
-    Each cell has task, condition, protocol, the file with the choice of the grid search, and in its
-    facts the ``epochs`` of a run, unless the search varies them.
+    Each cell has the choice of the grid search, and in its facts the ``epochs`` of a run, unless
+    the search varies them.
     """
     for cell in cells:
         choice = read_json(cell.path)
@@ -114,8 +113,7 @@ def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int
 def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row per encoder, protocol, target, layer and measure, in percent.
 
-    Each cell has task, condition, protocol, seed, and the file that
-    :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote.
+    Cells have files of :func:`mbert_atlas.analysis.similarity.measure_similarity`.
     """
     frames = []
     for cell in cells:
@@ -131,11 +129,10 @@ def measure_similarities(
 ) -> Iterator[dict[str, Any]]:
     """Yield the measurements of Figures 1, 2 and 4 to 8: similarity by layer, 0 the embeddings.
 
-    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval;
-    other kernels have separate names. Where the layer is ``bottom``, ``top`` or ``maximum``, it is
-    the first, the last or the largest value. ``cka_percent_maximum`` is the largest, too, as Figure
-    1's text reports it, and ``best_layer`` its layer, of equal ones the lowest; neither has a layer
-    as its place. Cells are those of :func:`read_similarities`.
+    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval. The
+    layers ``bottom``, ``top`` and ``maximum`` have the first, the last and the largest value.
+    ``cka_percent_maximum`` is the largest, too, as Figure 1's text reports it, and ``best_layer``
+    its layer, of equal ones the lowest. Cells are those of :func:`read_similarities`.
     """
     frame = read_similarities(cells)
     frame = frame[frame.target.isin(targets)]
@@ -163,8 +160,8 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
     The paper prints the correlation of similarity with what transfer keeps;
     ``spearman_signed``, with its p-value, is that of similarity and gap. Without ``by_layer`` the
     similarity is the mean over all layers; with it, ``best_layer`` has the largest printed
-    correlation. Cells are those of :func:`read_similarities`; in the
-    role ``transfer`` they have the measurements by target of the task (Table 6, 7 or 8).
+    correlation. Cells are those of :func:`read_similarities`, and have in the role ``transfer`` the
+    measurements by target of the task (Table 6, 7 or 8).
     """
     similarities = read_similarities(cells)
     transfer = {cell.task: cell.paths["transfer"] for cell in cells}

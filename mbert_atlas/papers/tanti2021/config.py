@@ -69,11 +69,10 @@ def check(config: Any) -> None:
 def _check_points(config: Any, paper: Section) -> None:
     """Report a t-SNE or clusters for which a sample has too few points."""
     for task in paper.tasks.values():
-        if not {task.test, task.wikipedia.dataset} <= config.datasets.keys():
+        names = task.wikipedia.dataset, task.test
+        if not config.datasets.keys() >= {*names}:
             continue
-        texts, tests = (
-            len(config.datasets[name].languages) for name in (task.wikipedia.dataset, task.test)
-        )
+        texts, tests = (len(config.datasets[name].languages) for name in names)
         of_texts = texts * paper.points_per_language
         most = of_texts + tests * task.points * _MOST_LABELS
         for key, value, points in (

@@ -64,8 +64,7 @@ def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
     footnote, name_there = FOOTNOTE_6[unit, cell.protocol]
     scores = prediction_scores(cell.paths["labels"], unit, cell.protocol, resample=True)
     for name, language, value, n, again in scores[_SCORE].itertuples(index=False, name=None):
-        is_pooled = language == ALL_LANGUAGES
-        more = {RESAMPLED: again}
+        is_pooled, more = language == ALL_LANGUAGES, {RESAMPLED: again}
         more |= {} if is_pooled else {"artifact": by_language, "target": language}
         if name == headline:
             yield _row(cell, "macro_f1_label", value, n, **more)
