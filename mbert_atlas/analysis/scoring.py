@@ -1,9 +1,9 @@
 """How the predictions of a task are scored, and two conditions compared."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,15 +32,13 @@ Score = dict[str, Any]
 _SEED = 0  # of permutations: the same for every cell
 
 
+@dataclass(frozen=True)
 class Scoring:
     """Metrics that are means over examples, compared by a paired t-test."""
 
-    schema: ClassVar[pa.Schema]  # of the predictions
-    metrics: ClassVar[tuple[str, ...]]  # conditions are compared by the first
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        """Return the examples whose mean is a metric."""
-        raise NotImplementedError
+    schema: pa.Schema  # of the predictions
+    metrics: tuple[str, ...]  # conditions are compared by the first
+    examples: Callable[[Cell, str], Examples]  # of which a metric is the mean
 
     def scores(self, cell: Cell) -> dict[str, Score]:
         """Return the scores of a run by metric; ``n`` counts examples."""
@@ -72,52 +70,32 @@ class Scoring:
         return paired_t_test(*means)
 
 
-class TextScoring(Scoring):
-    """Accuracy over texts."""
-
-    schema, metrics = schemas.CLASS_PREDICTIONS, ("accuracy",)
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        table = rows_of(cell)
-        right = pc.equal(table["gold"], table["prediction"]).to_numpy()
-        return table["example_id"].to_pylist(), right.astype(np.float64)
+def _right_texts(cell: Cell, metric: str) -> Examples:
+    table = rows_of(cell)
+    right = pc.equal(table["gold"], table["prediction"]).to_numpy()
+    return table["example_id"].to_pylist(), right.astype(np.float64)
 
 
-class WordScoring(Scoring):
-    """Accuracy over words, scored at their first subword."""
-
-    schema, metrics = schemas.TAG_PREDICTIONS, ("accuracy",)
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        return right_words(rows_of(cell))
+def _right_words(cell: Cell, metric: str) -> Examples:
+    return right_words(rows_of(cell))
 
 
-class ArcScoring(Scoring):
-    """Labelled and unlabelled attachment scores over words."""
-
-    schema, metrics = schemas.TREE_PREDICTIONS, ("las", "uas")
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        return right_arcs(rows_of(cell), labelled=metric == "las")
+def _right_arcs(cell: Cell, metric: str) -> Examples:
+    return right_arcs(rows_of(cell), labelled=metric == "las")
 
 
-class AnswerScoring(Scoring):
-    """Token F1 and exact match of answers; dataset's normalisation only under ``corrected``."""
-
-    schema, metrics = schemas.SPAN_PREDICTIONS, ("f1", "exact_match")
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        contexts = "en" if cell.questions == "target" else cell.language
-        questions = {"same": contexts, "target": cell.language, "english": "en"}
-        table = select(
-            _read(cell.path, cell.kind),
-            dataset=cell.dataset,
-            language=contexts,
-            question_language=questions[cell.questions],
-        )
-        normalisation = cell.normalisation if cell.protocol == "corrected" else "squad"
-        scores = score_answers(table, normalisation=normalisation)[metric]
-        return table["example_id"].to_pylist(), scores
+def _answers(cell: Cell, metric: str) -> Examples:
+    contexts = "en" if cell.questions == "target" else cell.language
+    questions = {"same": contexts, "target": cell.language, "english": "en"}
+    table = select(
+        _read(cell.path, cell.kind),
+        dataset=cell.dataset,
+        language=contexts,
+        question_language=questions[cell.questions],
+    )
+    normalisation = cell.normalisation if cell.protocol == "corrected" else "squad"
+    scores = score_answers(table, normalisation=normalisation)[metric]
+    return table["example_id"].to_pylist(), scores
 
 
 class EntityScoring(Scoring):
@@ -126,8 +104,6 @@ class EntityScoring(Scoring):
     ``token_f1`` counts tokens under ``corrected``, as in the text of Efimov et al. (2022), and
     entities under ``published``, as in the authors' code; the other two metrics are both of these.
     """
-
-    schema, metrics = schemas.TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")
 
     def scores(self, cell: Cell) -> dict[str, Score]:
         """Return the scores of a run by metric; ``n`` counts words."""
@@ -142,10 +118,18 @@ class EntityScoring(Scoring):
         return compare_taggers(*runs, unit=unit, seed=_SEED)
 
 
-@cache
+TEXTS = Scoring(schemas.CLASS_PREDICTIONS, ("accuracy",), _right_texts)
+WORDS = Scoring(schemas.TAG_PREDICTIONS, ("accuracy",), _right_words)
+ARCS = Scoring(schemas.TREE_PREDICTIONS, ("las", "uas"), _right_arcs)
+ANSWERS = Scoring(schemas.SPAN_PREDICTIONS, ("f1", "exact_match"), _answers)
+ENTITIES = EntityScoring(
+    schemas.TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1"), _right_words
+)
+
+
 def scoring_of(task: str) -> Scoring:
     """Return the scoring of a task."""
-    scoring: Scoring = SCORINGS.load(task)()
+    scoring: Scoring = SCORINGS.load(task)
     return scoring
 
 
@@ -186,7 +170,7 @@ def _scored(cell: Cell, metric: str) -> Examples:
 
 @lru_cache(maxsize=64)  # ids of all words are large; these are the seeds that are compared
 def _examples(cell: Cell, metric: str) -> Examples:
-    return scoring_of(cell.kind)._score_examples(cell, metric)
+    return scoring_of(cell.kind).examples(cell, metric)
 
 
 @cache

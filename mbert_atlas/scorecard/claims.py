@@ -239,37 +239,36 @@ def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Itera
 
 def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
     """Check that some number of the artifact has each name."""
+    reported_names = {column: {key[KEY.index(column)] for key in reported} for column in COLUMNS}
+
+    def check(at: str, names: Any, column: str, more: Collection[str] = ()) -> None:
+        for name in _listed(names):
+            check_name(at, name, {*reported_names[column], *more}, f" as {column} of {paper}")
+
     for column, by_name in read.means.items():
-        values = {key[KEY.index(column)] for key in reported}
         for name, parts in by_name.items():
-            for part in parts:
-                check_name(f"means.{column}.{name}", part, values, f" as {column} of {paper}")
-    _check_pooling(read, paper, reported)
-    artifacts = {key[1] for key in reported} | set(read.unreported.get("artifact", []))
+            check(f"means.{column}.{name}", parts, column)
+    for common, tasks in read.tasks.items():
+        check(f"tasks.{common}", tasks, "task")
+    for number, difference in enumerate(read.differences):
+        for cells in (difference.of, difference.score, difference.reference):
+            for column, names in cells.items():
+                more = ["", *read.unreported.get(column, [])]
+                check(f"differences.{number}", names, column, more)
+    artifacts = {*reported_names["artifact"], *read.unreported.get("artifact", [])}
     for name, claim in read.claims.items():
         at = f"claims.{name}"
         if check_name(f"{at}.artifact", claim.artifact, artifacts, f" as an artifact of {paper}"):
-            for difference in claim.effect:
-                for _, names in claim.sides(difference):
-                    _check_term(read, at, claim, names, reported)
-                    if missing := difference.columns - set(names):
-                        problem = f"one side names the column {min(missing)!r}, another leaves it "
-                        fix = "name it on all sides, or in `of`"
-                        raise Mistake(f"{at}.effect", f"{problem}free", fix)
+            _check_effect(read, at, claim, reported)
 
 
-def _check_pooling(read: Claims, paper: str, reported: Collection[Key]) -> None:
-    tasks = {key[KEY.index("task")] for key in reported}
-    for common, names_of in read.tasks.items():
-        for name in names_of:
-            check_name(f"tasks.{common}", name, tasks, f" as task of {paper}")
-    for number, parts in enumerate(read.differences):
-        for cells in (parts.of, parts.score, parts.reference):
-            for column, names in cells.items():
-                values = {key[KEY.index(column)] for key in reported}
-                values |= {"", *read.unreported.get(column, [])}
-                for name in _listed(names):
-                    check_name(f"differences.{number}", name, values, f" as {column} of {paper}")
+def _check_effect(read: Claims, at: str, claim: Claim, reported: Collection[Key]) -> None:
+    for difference in claim.effect:
+        for _, names in claim.sides(difference):
+            _check_term(read, at, claim, names, reported)
+            if missing := difference.columns - set(names):
+                problem = f"one side names the column {min(missing)!r}, another leaves it free"
+                raise Mistake(f"{at}.effect", problem, "name it on all sides, or in `of`")
 
 
 def _check_term(
