@@ -76,19 +76,13 @@ def _squared_differences(
     model.to(default_device())
     source, target = (
         span_vectors(
-            model,
-            bitext.ragged(f"{side}_ids"),
-            pairs.sentence,
-            start,
-            end,
+            *(model, bitext.ragged(f"{side}_ids"), pairs.sentence),
+            *(getattr(pairs, f"{side}_{end}") for end in ("start", "end")),
             aggregation="mean",
             layers=[-1],
             description=f"{side} words under {panel.name}",
         )[0]
-        for side, start, end in (
-            ("source", pairs.source_start, pairs.source_end),
-            ("target", pairs.target_start, pairs.target_end),
-        )
+        for side in ("source", "target")
     )
     return np.square(source - target), np.square(source - target[other])
 

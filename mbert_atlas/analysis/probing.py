@@ -250,11 +250,10 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
         sample = generator(seed, "probe", "sample").choice(len(rows), most, replace=False)
         rows = rows[np.sort(sample)]
     y = data.codes.values[rows]
-    absent = np.setdiff1d(data.trained, y)
-    if len(absent):
+    for absent in np.setdiff1d(data.trained, y):
         problem = f"none of the {len(rows)} sampled vectors is in it"
-        language = f"language {data.names[absent[0]]}"
-        raise DataError(data.features.path, language, problem, "raise maximum_vectors")
+        place = f"language {data.names[absent]}"
+        raise DataError(data.features.path, place, problem, "raise maximum_vectors")
     x = data.standardised(as_float32(data.features.vectors[rows])).numpy()
     model = LogisticRegression(max_iter=1000, warm_start=True)
     for inverse in track(sorted(specification.inverse_penalties), "probe, penalties"):

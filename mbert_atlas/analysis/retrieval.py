@@ -93,9 +93,9 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     languages = [store.meta["language"] for store in stores]
     scores = []
     for layer in track(range(len(stores[0].dense("vectors"))), "layers"):
-        vectors = [store.dense("vectors")[layer, words] for store, words in sides]
+        one, two = (store.dense("vectors")[layer, words] for store, words in sides)
         for centred in (False, True):
-            for side, ranks in enumerate(translation_ranks(*vectors, pairs, centred=centred)):
+            for side, ranks in enumerate(translation_ranks(one, two, pairs, centred=centred)):
                 place = {"source": languages[side], "target": languages[1 - side]}
                 place |= {"layer": layer, "centred": centred, "n": len(ranks)}
                 again = resampled_mean(1 / ranks, queries[side])

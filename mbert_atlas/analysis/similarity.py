@@ -16,6 +16,7 @@ language; the other intervals are about values of other n sentences, taken as in
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -207,16 +208,17 @@ def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int6
     rows = {language: np.flatnonzero(features.language == language) for language in languages}
     first = rows[languages[0]]
     for language, others in rows.items():
-        pair = f"languages {languages[0]} and {language}"
-        fix = "take treebanks that are translations of each other, or leave a language out"
+        place, problem = f"languages {languages[0]} and {language}", ""
         if len(others) != len(first):
             problem = f"{len(first)} and {len(others)} sentences"
-            raise DataError(features.path, pair, problem, fix)
-        if (differ := names[others] != names[first]).any():
-            place = int(np.argmax(differ))
-            one, other = features.example_id[first[place]], features.example_id[others[place]]
+        elif (differ := names[others] != names[first]).any():
+            number = int(np.argmax(differ))
+            one, other = (features.example_id[side[number]] for side in (first, others))
+            place += f", sentence {number + 1}"
             problem = f"{one} and {other} are not the same sentence"
-            raise DataError(features.path, f"{pair}, sentence {place + 1}", problem, fix)
+        if problem:
+            fix = "take treebanks that are translations of each other, or leave a language out"
+            raise DataError(features.path, place, problem, fix)
     if len(first) < _FEWEST:
         problem = f"{len(first)} sentences are too few to compare languages"
         raise DataError(features.path, "", problem, f"take at least {_FEWEST}")
@@ -234,10 +236,8 @@ def measure_similarity(
     :class:`DataError` as :func:`parallel_sentences`, and :class:`AtlasError` if all vectors of a
     layer are the same.
     """
-    rows = [
-        row for protocol, path in features.items() for row in _similarities(path, pivots, protocol)
-    ]
-    write_parquet(pa.Table.from_pylist(rows, SIMILARITIES), output)
+    rows = chain(*(_similarities(path, pivots, name) for name, path in features.items()))
+    write_parquet(pa.Table.from_pylist([*rows], SIMILARITIES), output)
 
 
 def _similarities(

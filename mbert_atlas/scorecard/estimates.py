@@ -265,9 +265,10 @@ def _item_variance(key: Key, cell: Measured) -> float | None:
 def _scale(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> Scale:
     """Return the scale of a level, or the plain one of a difference within its range."""
     ranges = {rules.range_of(key[_METRIC], key[_CONDITION]) for key in weights}
-    if len(ranges) > 1 or None in ranges:
+    common = ranges.pop() if len(ranges) == 1 else None
+    if common is None:
         return Scale()
-    ((low, high),) = ranges
+    low, high = common
     if min(weights.values()) > 0 and math.isclose(sum(weights.values()), 1):
         return Scale(low, high, True, sum(cell.n_items or math.inf for cell in cells.values()))
     ends = [sorted((weight * low, weight * high)) for weight in weights.values()]

@@ -167,8 +167,10 @@ def needs_of(config: Any) -> dict[str, list[Need]]:
     whole, some = list[Need](), list[Need]()  # of L-DAR on all layers, and on some
     for task, families in paper.transfer.runs.items():
         for source, baseline in families.items():
+            if baseline is None:
+                continue
             layers = paper.transfer.layers.get(task, {}).get(source, [])
-            for name in families_of(baseline, layers)[1:] if baseline else ():
+            for name in families_of(baseline, layers)[1:]:
                 key = f"runs.{name}.published.language_subspace.last_layer"
                 last = deepest_layer(config, [name])
                 need = Need(ref.base_of(config, baseline), "layer", key, last)

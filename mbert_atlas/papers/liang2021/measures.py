@@ -62,8 +62,8 @@ def measure_gains(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
         frame = frame[frame["layer"] == layer]
         baseline = frame[frame["kind"] == "baseline"].set_index(place)["value"].rename("random")
         gains = frame[frame["kind"] == "window"].join(baseline, place)
-        has_bonus = (gains["protocol"] == "published") & (gains["metric"] == "v_measure")
-        has_bonus &= gains["method"] == "densray"
+        with_bonus = {"protocol": "published", "metric": "v_measure", "method": "densray"}
+        has_bonus = (gains[[*with_bonus]] == pd.Series(with_bonus)).all(axis=1)
         gains["value"] += BONUS * has_bonus - gains["random"]
         for row in _rows(gains):
             gain = _row(columns, row, _window(row), layer)
