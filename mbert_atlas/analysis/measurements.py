@@ -15,9 +15,7 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path, read_parquet, write_parquet
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS, RESAMPLED_MEASUREMENTS
 
-_TEXTS = [
-    name for name in RESAMPLED_MEASUREMENTS.names if name in MEASUREMENT_COLUMNS and name != "seed"
-]
+_TEXTS = RESAMPLED_MEASUREMENTS.names[:-2]  # all but seed and resampled
 
 
 def write_measurements(

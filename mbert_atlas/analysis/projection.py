@@ -74,14 +74,9 @@ def project_sample(
     for name in _DATASETS:
         store = load_arrays(points / name)
         layout = tsne(_vectors(store), seed=seed, perplexity=perplexity, threads=threads)
-        columns = {
-            "dataset": [name] * len(layout),
-            "example_id": store.dense("example_id"),
-            "language": store.dense("language"),
-            "label": store.dense("label") if name == "target" else [None] * len(layout),
-            "x": layout[:, 0],
-            "y": layout[:, 1],
-        }
+        columns = {key: store.dense(key) for key in ("example_id", "language", "label")}
+        columns |= {"dataset": [name] * len(layout), "x": layout[:, 0], "y": layout[:, 1]}
+        columns |= {} if name == "target" else {"label": [None] * len(layout)}
         tables.append(pa.table(columns, schema=PROJECTION))
     write_parquet(pa.concat_tables(tables), output)
 

@@ -70,10 +70,8 @@ def publish(
         for page in sorted(copy.rglob("*.html")):
             pages.remove_links(page)
         index = copy / "index.html"
-        listed = "".join(
-            f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
-            for name, text in facts.items()
-        )
+        escaped = ((html.escape(name), html.escape(text)) for name, text in facts.items())
+        listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in escaped)
         text = read_text(index).replace("</header>", f"<dl>{listed}</dl>\n</header>", 1)
         index.write_text(text, encoding="utf-8")
         (copy / "README.md").write_text(_readme(results, facts), encoding="utf-8")

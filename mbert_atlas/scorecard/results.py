@@ -111,10 +111,9 @@ def _check_same_claims(one: Results, other: Results) -> None:
         differ = (here != there) & ~(here.isna() & there.isna())
         if differ.any():
             row = both[differ].iloc[0]
-            problem = (
-                f"{column} of {row['paper']}'s claim {row['id']} is {row[f'{column}_y']}, but "
-                f"{row[f'{column}_x']} in {one.folder}, which another version of mbert-atlas judged"
-            )
+            values = f"{row[f'{column}_y']}, but {row[f'{column}_x']} in {one.folder}"
+            problem = f"{column} of {row['paper']}'s claim {row['id']} is {values}, which another "
+            problem += "version of mbert-atlas judged"
             fix = "judge the claims of both by one version"
             raise DataError(other.folder / "claims.csv", "", problem, fix)
 

@@ -10,18 +10,15 @@ from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.transfer import TransferTable, check_transfer_table
 from mbert_atlas.plan.needs import Need
 
+_COMPARED = {
+    **dict.fromkeys(("table2", "table3", "table4"), "adjusted adjusted_continual"),
+    "table8": "adjusted adjusted_es adjusted_ru adjusted_vi adjusted_hi",
+    "table9": "adjusted_30K adjusted_100K",
+}
 CONTRASTS = [
-    *(
-        (table, condition, baseline)
-        for table in ("table2", "table3", "table4")
-        for condition, baseline in (("adjusted", "original"), ("adjusted_continual", "adjusted"))
-    ),
-    *(
-        ("table8", condition, "original")
-        for condition in ("adjusted", "adjusted_es", "adjusted_ru", "adjusted_vi", "adjusted_hi")
-    ),
-    ("table9", "adjusted_30K", "original"),
-    ("table9", "adjusted_100K", "original"),
+    (table, condition, "adjusted" if condition == "adjusted_continual" else "original")
+    for table, conditions in _COMPARED.items()
+    for condition in conditions.split()
 ]
 
 

@@ -242,8 +242,8 @@ def samples(
 ) -> list[dict[str, str]]:
     """Return sentences, their translations, and what the shift makes of them (Table 1).
 
-    Sentences are as in :func:`count_token_sets`; their sorted numbers are ``shown`` by target
-    language. Tables, by it, have the columns of ``schemas.TOKEN_TRANSLATIONS``, from English.
+    Sorted numbers of sentences are ``shown`` by target language. Tables, by it, have the columns of
+    ``schemas.TOKEN_TRANSLATIONS``, from English.
     """
     ids = {code: parallel_sentences(sentences, code) for code in ("en", *tables)}
     texts = []
@@ -275,9 +275,8 @@ def measure_shifted(
     """Yield accuracies with and without the shift, and its weights (Table 4).
 
     ``published`` takes for each language the weight that is best on its development set,
-    ``corrected`` one for all languages: the best on those of English and of ``chosen_in``.
-
-    Cells have predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
+    ``corrected`` one for all languages: the best on those of English and of ``chosen_in``. Cells
+    have predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
     """
     rows: list[Row] = []
     for cell in cells:

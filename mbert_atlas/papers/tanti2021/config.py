@@ -89,10 +89,10 @@ def _check_comparable(config: Any, task: LanguageTask, family: str) -> None:
     """Report a condition without the languages of the task's first one, or without a search."""
     first = next(iter(task.conditions.values()))
     runs, others = config.runs[family], config.runs[first]
-    if set(runs.evaluate[task.test]) != set(others.evaluate[task.test]):
+    if {*runs.evaluate[task.test]} != {*others.evaluate[task.test]}:
         problem = f"the languages are not those of runs.{first}, which is shown next to it"
-        fix = "name the same languages in both"
-        report(Mistake(f"runs.{family}.evaluate.{task.test}", problem, fix))
+        place = f"runs.{family}.evaluate.{task.test}"
+        report(Mistake(place, problem, "name the same languages in both"))
     if runs.search is None:
         problem = "there is no `search`, whose development sets appendix A counts"
         report(Mistake(f"runs.{family}", problem, "add one; with `draws: 0` nothing is searched"))
