@@ -74,7 +74,8 @@ def project_sample(
     for name in _DATASETS:
         store = load_arrays(points / name)
         layout = tsne(_vectors(store), seed=seed, perplexity=perplexity, threads=threads)
-        columns = {key: store.dense(key) for key in ("example_id", "language", "label")}
+        keys = ("example_id", "language", "label")
+        columns: dict[str, Any] = {key: store.dense(key) for key in keys}
         columns |= {"dataset": [name] * len(layout), "x": layout[:, 0], "y": layout[:, 1]}
         columns |= {} if name == "target" else {"label": [None] * len(layout)}
         tables.append(pa.table(columns, schema=PROJECTION))
