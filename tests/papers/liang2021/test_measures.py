@@ -236,12 +236,19 @@ def test_figures_show_one_value_per_line_place_and_seed(
     assert len(drawn)
     assert not drawn.duplicated(["panel", "line", "along", "seed"]).any()
     measured = [Cell(path=str(tmp_path / "measured.csv"))]
-    draw_curves(measured, artifact=artifact, protocol="published", title="", sets=["italic"])
+    models = {"mbert": "mBERT"}
+    draw_curves(
+        measured, artifact=artifact, protocol="published", title="", sets=["italic"], models=models
+    )
     if points := {"figure3": by_layer, "figure5": by_window}.get(artifact):
         columns = ["panel", "along", "value", "seed"]
         rows = points(frame[frame["protocol"] == "published"])
         assert rows[columns].equals(drawn[columns])
-        assert set(rows["line"]) <= {"mBERT, DensRay", "mBERT, LDA", "italic"}
+        assert set(rows["line"]) <= {
+            "in place of mBERT: DensRay",
+            "in place of mBERT: LDA",
+            "italic",
+        }
 
 
 def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):
