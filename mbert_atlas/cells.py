@@ -27,6 +27,13 @@ class Cell:
     # Anything else that a single paper's measure needs, as plain JSON values.
     facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of measured rows that the cell decides: those with a value."""
+        names = ("task", "model", "condition", "source", "layers", "protocol", "seed")
+        values = {name: getattr(self, name) for name in names} | {"target": self.language}
+        return {name: value for name, value in values.items() if value not in ("", None)}
+
 
 def files_of(cells: Iterable[Cell]) -> list[str]:
     """Return every file of the cells, in their order: a rule's input."""

@@ -6,8 +6,7 @@ from functools import partial
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.labels import listed
-from mbert_atlas.papers.efimov2022.config import CONTRASTS, Histograms, Section
-from mbert_atlas.papers.efimov2022.needs import needs_of
+from mbert_atlas.papers.efimov2022.config import CONTRASTS, Histograms, Section, needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (

@@ -8,8 +8,14 @@ from typing import Any, Literal
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.encoders import has_sentencepiece
-from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, families_of
-from mbert_atlas.papers.liang2021.needs import needs_of
+from mbert_atlas.papers.liang2021.config import (
+    Probe,
+    Section,
+    Source,
+    TaskName,
+    families_of,
+    needs_of,
+)
 from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.models import brief_name
 from mbert_atlas.plan.records import (

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, cast
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.training import Pretraining
-from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family
-from mbert_atlas.papers.liu2020.needs import needs_of
+from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family, needs_of
 from mbert_atlas.plan.models import brief_name
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan

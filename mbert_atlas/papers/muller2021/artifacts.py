@@ -17,8 +17,8 @@ from mbert_atlas.papers.muller2021.config import (
     SCORE,
     LayerTable,
     Section,
+    needs_of,
 )
-from mbert_atlas.papers.muller2021.needs import needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (

@@ -8,8 +8,7 @@ from typing import Any, cast
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.labels import label
-from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section
-from mbert_atlas.papers.tanti2021.needs import needs_of
+from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section, needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (

@@ -151,7 +151,7 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
     ).assign(n=9)
     # Made-up resamples: the value and its half.
     scores["resampled"] = [np.array([1, 0.5]) * value for value in scores["value"]]
-    rows = list(measures.f1_drops(scores, "frozen", ["published"], rank=23))
+    rows = list(measures.f1_drops(scores, "frozen", rank=23, protocol="published"))
     for row in rows:
         assert row["resampled"].tolist() == [row["value"], row["value"] / 2]
     found = {(row["condition"], row["seed"]): (row["value"], row["n"]) for row in rows}
@@ -164,7 +164,7 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
         ("frozen_densray_20", 2): (10.0, 1),
         ("frozen_densray_rank", 2): (10.0, 1),
     }
-    assert list(measures.f1_drops(scores[:2], "tuned", ["published"], rank=23)) == []
+    assert list(measures.f1_drops(scores[:2], "tuned", rank=23)) == []
 
 
 def cell(language, protocol="published", **changes):
