@@ -60,10 +60,10 @@ class EncodedExamples:
         """All token ids of these examples, one after the other, and that of the padding."""
         return np.append(self.input_ids.take(self.rows).values, self.pad_id)
 
-    def columns(self, dataset: str) -> list[pa.Array]:
+    def columns(self, dataset: str) -> dict[str, Any]:
         """Return the columns dataset, language and example_id of predictions."""
-        names = [self.store.dense(key)[self.rows] for key in ("language", "example_id")]
-        return [pa.array(column, pa.string()) for column in ([dataset] * len(self.rows), *names)]
+        names = {key: self.store.dense(key)[self.rows] for key in ("language", "example_id")}
+        return {"dataset": [dataset] * len(self.rows), **names}
 
     def token_types(self, indices: Indices, attention_mask: torch.Tensor) -> torch.Tensor:
         """Return 1 for the tokens of the second text of each pair, else 0, int64, (b, l)."""

@@ -229,12 +229,11 @@ class DependencyParsing(Task):
         relation = np.full(len(kept), len(labels))
         relation[kept] = outputs.values[:, 1]
         offsets = first.offsets.astype(np.int32)
-        columns = [
-            pa.array(heads.values, pa.int32()),
-            pa.array(predicted, pa.int32()),
-            pa.array(names[relations.values], pa.string()),
-            pa.array(names[relation], pa.string()),
-        ]
-        lists = [pa.ListArray.from_arrays(offsets, values) for values in columns]
-        columns = [*examples.columns(dataset), *lists]
-        return pa.Table.from_arrays(columns, schema=self.prediction_schema)
+        lists = {
+            "gold_heads": heads.values.astype(np.int32),
+            "predicted_heads": predicted,
+            "gold_relations": names[relations.values],
+            "predicted_relations": names[relation],
+        }
+        columns = {key: pa.ListArray.from_arrays(offsets, item) for key, item in lists.items()}
+        return pa.table(examples.columns(dataset) | columns, self.prediction_schema)

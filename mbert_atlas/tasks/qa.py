@@ -119,15 +119,15 @@ class QuestionAnswering(Task):
             for n in numbers
         ]
         windows = rows[best]
-        columns = [
-            pa.array([dataset] * len(numbers), pa.string()),
-            pa.array(store.dense("language")[windows], pa.string()),
-            pa.array(store.dense("question_language")[numbers], pa.string()),
-            pa.array(store.dense("example_id")[windows], pa.string()),
-            pa.array(answers, pa.list_(pa.string())),
-            pa.array(predictions, pa.string()),
-        ]
-        return pa.Table.from_arrays(columns, schema=self.prediction_schema)
+        columns = {
+            "dataset": [dataset] * len(numbers),
+            "language": store.dense("language")[windows],
+            "question_language": store.dense("question_language")[numbers],
+            "example_id": store.dense("example_id")[windows],
+            "gold": answers,
+            "prediction": predictions,
+        }
+        return pa.table(columns, self.prediction_schema)
 
 
 def best_spans(

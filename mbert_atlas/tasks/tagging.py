@@ -58,13 +58,11 @@ class Tagging(Task):
         labelled = gold.values != NO_LABEL
         sentence = np.repeat(np.arange(len(rows)), gold.lengths)[labelled]
         offsets = offsets_of(np.bincount(sentence, minlength=len(rows))).astype(np.int32)
-        names = pa.array(labels, pa.string())
-        tags = (
-            names.take(pa.array(numbers)) for numbers in (gold.values[labelled], outputs.values)
-        )
-        columns = [
-            *examples.columns(dataset),
-            *(pa.ListArray.from_arrays(offsets, values) for values in tags),
-            pa.ListArray.from_arrays(offsets, pa.array(words.values[labelled], pa.int32())),
-        ]
-        return pa.Table.from_arrays(columns, schema=self.prediction_schema)
+        names = np.array(labels, dtype=object)
+        lists = {
+            "gold": names[gold.values[labelled]],
+            "prediction": names[outputs.values],
+            "words": words.values[labelled].astype(np.int32),
+        }
+        columns = {key: pa.ListArray.from_arrays(offsets, item) for key, item in lists.items()}
+        return pa.table(examples.columns(dataset) | columns, self.prediction_schema)

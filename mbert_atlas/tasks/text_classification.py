@@ -45,10 +45,10 @@ class TextClassification(Task):
         gold = examples.store.dense("labels")[examples.rows]
         probabilities = outputs.values.astype(np.float32)
         offsets = np.arange(len(gold) + 1, dtype=np.int32) * probabilities.shape[1]
-        columns = [
-            *examples.columns(dataset),
-            pa.array(names[gold], pa.string()),
-            pa.array(names[probabilities.argmax(axis=1)], pa.string()),
-            pa.ListArray.from_arrays(offsets, pa.array(probabilities.reshape(-1))),
-        ]
-        return pa.Table.from_arrays(columns, schema=self.prediction_schema)
+        columns = {
+            **examples.columns(dataset),
+            "gold": names[gold],
+            "prediction": names[probabilities.argmax(axis=1)],
+            "probabilities": pa.ListArray.from_arrays(offsets, probabilities.reshape(-1)),
+        }
+        return pa.table(columns, self.prediction_schema)
