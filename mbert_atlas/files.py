@@ -217,8 +217,13 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         raise DataError(path, "", "no such file", "fetch it or correct the path")
     if path.stat().st_size == 0:
         raise DataError(path, "", "the file is empty", AGAIN)
-    openers = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    opener: Callable[..., Any] = openers.get(path.suffix, open)
+    openers: dict[str, Callable[..., Any]] = {
+        ".gz": gzip.open,
+        ".tgz": gzip.open,
+        ".bz2": bz2.open,
+        ".xz": lzma.open,
+    }
+    opener = openers.get(path.suffix, open)
     with damage_in_one_sentence(path), opener(path, "rb") as stream:
         # The archive classes split lines in Python; a buffer does so in C, several times faster.
         yield cast(BinaryIO, io.BufferedReader(stream, 1 << 16))

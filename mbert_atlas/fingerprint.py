@@ -340,5 +340,5 @@ def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[_Import]:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit("usage: python -m mbert_atlas.fingerprint ROOT...")
-    for _label, _digest in Fingerprints().explain(*sys.argv[1:]).items():
-        print(_digest, _label)
+    for _name, _code in Fingerprints().explain(*sys.argv[1:]).items():
+        print(_code, _name)

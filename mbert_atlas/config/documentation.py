@@ -68,7 +68,8 @@ def _entry(key: str, value: Any, annotation: Any, depth: int, seen: set[Any]) ->
 def _flow(value: Any) -> str:
     value = list(value) if isinstance(value, tuple) else value
     style: dict[str, Any] = {"default_flow_style": True, "allow_unicode": True, "sort_keys": False}
-    return yaml.safe_dump(value, width=_WIDTH, **style).removesuffix("\n").removesuffix("\n...")
+    text: str = yaml.safe_dump(value, width=_WIDTH, **style)
+    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _comment(text: str, depth: int) -> list[str]:

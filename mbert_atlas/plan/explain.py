@@ -98,7 +98,7 @@ def list_runs(config: Config) -> list[tuple[str, ...]]:
     table = RunTable(config)
     papers = {run.id: {run.paper} for run in table}
     for name, family in config.runs.items():
-        for language in family.languages or [None]:
+        for language in family.languages or (None,):
             for protocol in PROTOCOLS:
                 papers[table.get(name, language, protocol).id].add(family.paper)
     rows: list[tuple[str, ...]] = [("run", "kind", "task", "methods", "seeds", "papers")]

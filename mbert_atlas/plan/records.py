@@ -106,7 +106,7 @@ def figures_by_protocol(
     """Return a figure per protocol, which is among the options of ``draw``."""
     figures = []
     for protocol in PROTOCOLS:
-        shown = partial(dict, options, protocol=protocol)
+        shown: Options = partial(dict, options, protocol=protocol)
         figures.append(Figure(f"{name}.{protocol}", draw, cells, shown, protocol=protocol, **more))
     return figures
 

@@ -61,7 +61,7 @@ class RunTable:
         self.searches = dict[str, dict[str, Draw]]()
         """By name, ``family[-language]``: what each draw sets, by the id of its run."""
         for name, family in config.runs.items():
-            for language in family.languages or [None]:
+            for language in family.languages or (None,):
                 for protocol in PROTOCOLS:
                     self.get(name, language, protocol)
                 if family.kind == "finetuning" and family.search:

@@ -50,7 +50,7 @@ class Mirror:
             raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
         for row in table:
             problem = ""
-            if more := row.pop(None, []):  # type: ignore[call-overload]
+            if more := row.pop(None, []):
                 cells = len(header) + len(more)
                 problem = f"{cells} tab-separated cells where the header has {len(header)}"
             elif re.fullmatch("[0-9a-f]{64}", row["sha256"]) is None:

@@ -45,6 +45,7 @@ encoders:
   xlmr:
     hub: null
     folder: {tmp_path}
+comparable: false
 """
     errors = planning_errors(tmp_path, text).splitlines()
     for number, sentence in (
