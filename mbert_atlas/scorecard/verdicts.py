@@ -29,7 +29,7 @@ COLUMNS = (
     *("paper", "id", "claim", "verdict", "effect", "low", "high", "basis", "cells", "cell"),
     *("p", "q", "detectable", "seeds_to_decide"),
     *("protocol", "artifact", "place", "effect_of", "expected", "above", "below"),
-    *("reported", "reported_bears_out", "note"),
+    *("reported", "reported_bears_out", "note", "headline"),
 )
 """Columns of claims.csv. ``low`` and ``high`` are the ends of the interval, ``basis`` its source;
 ``cells`` is the number of cells, ``cell`` the limiting case where the effect is not their mean;
@@ -37,7 +37,8 @@ COLUMNS = (
 of claims; ``detectable`` the distance from a border that is decided with 80% power,
 ``seeds_to_decide`` how many seeds would decide, both of undecided claims; ``effect_of`` is
 ``difference`` (of conditions) or ``level``; ``reported_bears_out`` is ``yes`` if the paper's own
-numbers agree with the claim."""
+numbers agree with the claim; ``headline`` is ``yes`` for claims of the abstract that the index
+shows first."""
 _NUMBERS = (
     *("effect", "low", "high", "cells", "p", "q", "detectable", "seeds_to_decide"),
     *("above", "below", "reported"),
@@ -141,6 +142,7 @@ def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
     return {
         **claim.model_dump(include={"claim", "artifact", "place", "note"}),
         **claim.expect.model_dump(),
+        "headline": "yes" if claim.headline else "",
         "effect_of": "difference" if is_difference else "level",
         "expected": region + scopes[claim.over],
     }
