@@ -140,12 +140,12 @@ def _facts(folder: Path, label: str, claims: pd.DataFrame) -> dict[str, str]:
         _COMPARABLE: (f"no, {world}" if world else "yes") if index else "",
         PRESET: preset,
         **_with_sizes(encoders, root),
-        "data": _data(root),
+        "data": data_read(root),
         "protocols": ", ".join(was_run["protocol"].unique()),
         "seeds": ", ".join(map(str, sorted(seeds))),
         "date": str(date.fromtimestamp((folder / "claims.csv").stat().st_mtime)),
         "versions": ", ".join(f"{name} {text}" for name, text in stated.items()),
-        "cost": _cost(folder / "cost.csv"),
+        "cost": cost_of(folder / "cost.csv"),
     }
     return {name: text for name, text in facts.items() if text}
 
@@ -168,7 +168,7 @@ def _with_sizes(encoders: Mapping[str, str], root: Path) -> dict[str, str]:
     return facts
 
 
-def _data(root: Path) -> str:
+def data_read(root: Path) -> str:
     """Return the corpora that were read and their languages, from their cards."""
     corpora, languages = dict[str, None](), set[str]()
     for path in sorted((root / "data").rglob("*.card.json")):
@@ -180,7 +180,7 @@ def _data(root: Path) -> str:
     return f"{', '.join(corpora)} ({len(languages)} languages)" if corpora else ""
 
 
-def _cost(path: Path) -> str:
+def cost_of(path: Path) -> str:
     """Return hours and memory of all jobs."""
     if not path.is_file():
         return ""
