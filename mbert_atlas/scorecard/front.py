@@ -70,7 +70,7 @@ def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) 
             f"{len(claims[['paper', 'id']].drop_duplicates())} claims in their texts"
         ),
         "data": data_read(root),
-        "encoders": "; ".join(encoders),
+        "encoders": "\n".join(encoders),
         "when": f"{date.fromtimestamp(file.stat().st_mtime):%d %B %Y}" if file.is_file() else "",
         "how long": cost_of(folder / "cost.csv"),
         "version": ", ".join(f"{name} {versions[name]}" for name in ("mbert-atlas", "torch")),

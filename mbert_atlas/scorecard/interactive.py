@@ -13,7 +13,9 @@ document.querySelectorAll("table.sortable").forEach(table => new DataTable(table
   order: [], autoWidth: false, titleRow: 0, ordering: {indicators: false, handler: false},
   paging: table.classList.contains("long"), pageLength: 50, lengthMenu: [50, 200, -1],
   layout: {topStart: "search", topEnd: "pageLength"},
-  language: {search: "Search all columns", lengthMenu: "_MENU_ rows a page"},
+  language: {search: "Search all columns", lengthMenu: "_MENU_ rows a page",
+    info: "_TOTAL_ rows", infoEmpty: "no rows", infoFiltered: "of _MAX_",
+    columnControl: {dropdown: "Filter by this column", order: "Sort by this column"}},
   columnDefs: [
     {targets: "facet", columnControl: ["order", ["searchList"]]},
     {targets: "_all", columnControl: ["order", ["search"]]},

@@ -20,6 +20,7 @@ PRESET, ENCODER = "preset", "encoder "
 FACTS = "run.json"
 """File of a published folder with what the run is; its data and models are elsewhere."""
 _SCOPES = ("highlights", "available")  # folders with pages of a part of the run above them
+_SYNTHETIC = "synthetic data that this software generated"
 _COMPARABLE = "comparable with the papers"
 _STATED = ("artifact", "effect_of", "above", "below")
 """Columns in which versions of one claim have to agree."""
@@ -177,7 +178,8 @@ def data_read(root: Path) -> str:
             if card.get("read_from"):
                 corpora[card["dataset"]] = None
                 languages.update(re.split("[ -]", card["language"]))
-    return f"{', '.join(corpora)} ({len(languages)} languages)" if corpora else ""
+    names = [_SYNTHETIC if name == "miniature" else name for name in corpora]
+    return f"{', '.join(names)} ({len(languages)} languages)" if names else ""
 
 
 def cost_of(path: Path) -> str:

@@ -60,8 +60,8 @@ class ClaimView:
 
     row: dict[str, Any]  # of :func:`.verdicts.verdicts`, under the first protocol
     reported: str  # the effect in the paper's own numbers; empty if it has none
-    unit: str  # of its effects, with the metric
     outcomes: list[Outcome]  # by protocol
+    unit: str = ""  # of its effects, with the metric
 
 
 def claim_views(
@@ -90,7 +90,7 @@ def claim_views(
         named = (conditions or {}).get(f"{first['paper']}/{first['artifact']}", {})
         of_claim = {**names, **named}
         outcomes = [_outcome(record, of_claim, scale, columns) for record in records]
-        views.append(ClaimView(first, text, unit(first["metric"], first["effect_of"]), outcomes))
+        views.append(ClaimView(first, text, outcomes, unit(first["metric"], first["effect_of"])))
     return views
 
 
@@ -113,15 +113,21 @@ def finding(claims: pd.DataFrame, where: str) -> str:
     is described by all of its claims.
     """
     kind = "headline claim" if (claims["headline"] == "yes").any() else "claim"
-    shown = claims[claims["headline"] == "yes"] if kind != "claim" else claims
-    total = shown["id"].nunique()
+    counted = claims[claims["headline"] == "yes"] if kind != "claim" else claims
+    total = counted["id"].nunique()
     start = f"Of {total} {kind}{'s' if total > 1 else ''}"
-    of_protocol = count_verdicts(shown)
+    of_protocol = count_verdicts(counted)
     corrected, published = (
-        listed([f"{n} {_WORDS[name][n > 1]}" for name, n in of_protocol[protocol].items() if n])
-        for protocol in ("corrected", "published")
+        listed(
+            [
+                f"{'all' if n == total > 1 else n} {_WORDS[name][n > 1]}"
+                for name, n in of.items()
+                if n
+            ]
+        )
+        for of in (of_protocol["corrected"], of_protocol["published"])
     )
-    if (shown.groupby("id")["verdict"].nunique() == 1).all():
+    if (counted.groupby("id")["verdict"].nunique() == 1).all():
         return f"{start} {corrected} {where}, under both protocols."
     start += f" {corrected} {where} (corrected protocol)"
     return f"{start}; under the published protocol {published}."
