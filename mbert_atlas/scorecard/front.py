@@ -10,7 +10,7 @@ import pandas as pd
 from mbert_atlas.scorecard.results import cost_of, data_read
 from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render, where
 from mbert_atlas.scorecard.verdicts import NOT_RUN
-from mbert_atlas.scorecard.views import ClaimView, claim_views, count_verdicts, finding
+from mbert_atlas.scorecard.views import ClaimView, claim_views, finding
 
 
 def write_index(
@@ -36,13 +36,13 @@ def write_index(
         views = claim_views(
             of_paper, setting.names, comparable=setting.comparable, conditions=setting.conditions
         )
-        headlines = [view for view in views if view.row["headline"] == "yes"] or views
-        others = [view for view in views if view not in headlines]
-        run = [view for view in others if _was_run(view)]
+        run = [view for view in views if _was_run(view)]
+        is_first = "yes" if any(view.row["headline"] for view in views) else ""
+        headlines = [view for view in run if view.row["headline"] == is_first]
         section: dict[str, Any] = {"key": key, "title": title, "headlines": headlines}
         section["finding"] = finding(of_paper, where(setting))
-        section |= {"run": run, "not_run": [view for view in others if view not in run]}
-        section["counts"] = count_verdicts(of_paper)
+        section["run"] = [view for view in run if view not in headlines]
+        section["not_run"] = [view for view in views if view not in run]
         section["figures"] = [one for one in figures if one.paper == key]
         papers.append(section)
     facts = run_facts(claims, setting, output.parent, root)

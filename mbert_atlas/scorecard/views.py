@@ -95,14 +95,14 @@ def claim_views(
 
 
 def unit(metrics: str, effect_of: str) -> str:
-    """Return the unit of an effect: ``points (accuracy)``, ``% (LAS, F1)``, ``(AUC)``."""
+    """Return the unit of an effect: ``points (accuracy)``, ``% (LAS; F1)``, ``(AUC)``."""
     names = metrics.split()
     percent = [rules.full_scale(name, "") == 100 or rules.is_gain(name, "") for name in names]
     percent = [each or "percent" in name for each, name in zip(percent, names, strict=True)]
     is_level = effect_of == "level" and not any(rules.is_gain(name, "") for name in names)
     word = ("% " if is_level else "points ") if all(percent) else ""
     labels = dict.fromkeys(label(name).removesuffix(" (%)") for name in names)
-    return f"{word}({', '.join(labels)})"
+    return f"{word}({'; '.join(labels)})"
 
 
 def finding(claims: pd.DataFrame, where: str) -> str:
@@ -118,19 +118,23 @@ def finding(claims: pd.DataFrame, where: str) -> str:
     start = f"Of {total} {kind}{'s' if total > 1 else ''}"
     of_protocol = count_verdicts(counted)
     corrected, published = (
-        listed(
-            [
-                f"{'all' if n == total > 1 else n} {_WORDS[name][n > 1]}"
-                for name, n in of.items()
-                if n
-            ]
-        )
-        for of in (of_protocol["corrected"], of_protocol["published"])
+        _in_words(of_protocol[name], total) for name in ("corrected", "published")
     )
     if (counted.groupby("id")["verdict"].nunique() == 1).all():
         return f"{start} {corrected} {where}, under both protocols."
     start += f" {corrected} {where} (corrected protocol)"
     return f"{start}; under the published protocol {published}."
+
+
+def _in_words(counts: Mapping[str, int], total: int) -> str:
+    words = []
+    for verdict, number in counts.items():
+        if number == total > 1:
+            text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
+            return text.get(verdict, f"all {_WORDS[verdict][1]}")
+        if number:
+            words.append(f"{number} {_WORDS[verdict][number > 1]}")
+    return listed(words)
 
 
 def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
