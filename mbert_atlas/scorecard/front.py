@@ -45,12 +45,15 @@ def write_index(
         section["not_run"] = [view for view in views if view not in run]
         section["figures"] = [one for one in figures if one.paper == key]
         papers.append(section)
-    facts = run_facts(claims, setting, output.parent, root)
     render(
         "index.html.j2",
-        *(output, setting),
-        **{"papers": papers, "facts": facts, "links": links, "part": part},
+        output,
+        setting,
+        papers=papers,
+        facts=run_facts(claims, setting, output.parent, root),
+        links=links,
         measurements=root / "measurements",
+        part=part,
     )
 
 

@@ -234,12 +234,9 @@ def write_tables(
             cells = cells[~(of_claim & (cells["condition"] == contrast.condition))]
     _write_csv(lay_out(cells, labels), csv_path)
     tables, not_run = lay_out_parts(cells, labels)
-    render(
-        "table.html.j2",
-        *(html_path, setting),
-        **{"title": title, "tables": tables, "not_run": not_run, "facts": facts},
-        **{"library": library, "back": "", "introduction": ()},
-    )
+    content: dict[str, Any] = {"title": title, "tables": tables, "not_run": not_run, "facts": facts}
+    content |= {"library": library, "back": "", "introduction": ()}
+    render("table.html.j2", html_path, setting, **content)
 
 
 def _write_csv(tables: Sequence[Table], path: Path) -> None:
@@ -279,10 +276,7 @@ def write_alignment_page(
         if not methods:
             head["symmetrisation"] = "no gold links"
             rows.append(head | dict.fromkeys([*_SCORES, *_COUNTS], "–"))
-    render(
-        "table.html.j2",
-        *(output, Setting("", comparable=True)),
-        **{"title": "Word alignment against gold links (%)", "facts": rows},
-        **{"back": "index.html", "introduction": _ALIGNMENT},
-        **{"library": None, "tables": [], "not_run": []},
-    )
+    content: dict[str, Any] = {"title": "Word alignment against gold links (%)", "facts": rows}
+    content |= {"back": "index.html", "introduction": _ALIGNMENT}
+    content |= {"library": None, "tables": [], "not_run": []}
+    render("table.html.j2", output, Setting("", comparable=True), **content)
