@@ -276,7 +276,7 @@ def write_alignment_page(
         if not methods:
             head["symmetrisation"] = "no gold links"
             rows.append(head | dict.fromkeys([*_SCORES, *_COUNTS], "–"))
-    content: dict[str, Any] = {"title": "Word alignment against gold links (%)", "facts": rows}
-    content |= {"back": "index.html", "introduction": _ALIGNMENT}
-    content |= {"library": None, "tables": [], "not_run": []}
-    render("table.html.j2", output, Setting("", comparable=True), **content)
+    page: dict[str, Any] = {"title": "Word alignment against gold links (%)", "facts": rows}
+    page |= {"back": "index.html", "introduction": _ALIGNMENT}
+    page |= {"library": None, "tables": [], "not_run": []}
+    render("table.html.j2", output, Setting("", comparable=True), **page)
