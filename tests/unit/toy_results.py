@@ -19,6 +19,12 @@ from mbert_atlas.scorecard.verdicts import verdicts
 PAPER = "toy2020"
 CELL = "{},table1,nli,mbert,{},en,{},,accuracy"
 COST = "paper,stage,jobs,wall_hours,cpu_hours,gpu_hours,peak_memory_mb,jobs_without_reading\n"
+PROSE = """## The two protocols
+
+| | published | corrected |
+| --- | --- | --- |
+| loss | mean | sum |
+"""
 PLAN = PaperPlan(
     "Toy et al. (2020)",
     [
@@ -116,7 +122,7 @@ def finished_run(
         contrasts=[],
         artifacts=["table1"],
         figures=[figure],
-        prose="",
+        prose=PROSE,
         cost=pd.read_csv(shown / "cost.csv"),
     )
     links = {"claims.csv": "verdicts", "scorecard.html": "numbers", "report.html": "figures"}
