@@ -96,6 +96,9 @@ class Claim(ConfigModel):
     needs_paper_scale: bool = False
     """The claim is about a level that only the paper's encoders and data can have, such as "65.4 on
     XTREME": elsewhere it is not applicable."""
+    headline: bool = False
+    """Whether the index shows it first: the paper's abstract states it. It was chosen from the
+    abstract alone, before any result was looked at."""
     note: str = Field("", description="How we read the sentence, or what the paper's numbers show.")
 
     def sides(self, difference: Difference) -> list[tuple[int, Cells]]:

@@ -1,4 +1,4 @@
-"""The pages: the scorecard, one self-contained page per paper, and the index to start from."""
+"""The scorecard, and one self-contained page per paper."""
 
 import base64
 import math
@@ -36,6 +36,7 @@ def write_page(
     provenance: Mapping[str, str],
     titles: Mapping[str, str],
     contrasts: Contrasts,
+    library: Path,
     figures: Sequence[FigureLink] = (),
     reasons: Mapping[tuple[str, str], str] | None = None,
 ) -> None:
@@ -43,7 +44,8 @@ def write_page(
 
     An artifact with figures and no cells gets a section, too. ``reasons`` say why artifacts were
     not run, by paper and artifact, where a failed run has shown it; ``provenance`` names versions,
-    encoder and data. Raises AtlasError if the disk is full.
+    encoder and data; ``library`` is the folder of what :func:`.interactive.write_library` wrote.
+    Raises AtlasError if the disk is full.
     """
     run = scorecard[was_run(scorecard) & scorecard["reported"].notna()]
     keys = (run["paper"] + "/" + run["artifact"]).unique()
@@ -67,6 +69,7 @@ def write_page(
         "page.html.j2",
         output,
         setting,
+        library=library,
         provenance=provenance,
         papers=papers,
         tolerances=rules.METRICS,
@@ -189,30 +192,6 @@ def write_replication(
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
         provenance=provenance(setting),
     )
-
-
-def write_index(
-    claims: pd.DataFrame,
-    output: Path,
-    *,
-    titles: Mapping[str, str],
-    setting: Setting,
-    figures: Sequence[FigureLink],
-    links: Mapping[str, str],
-    part: str = "",
-) -> None:
-    """Write the page to start from: papers in the order of their titles, claims, small figures.
-
-    ``links`` are other files of the run's folder with a description, ``part`` is the part of the
-    run that is shown, if not all. Raises AtlasError if the disk is full.
-    """
-    papers = []
-    for key, title in titles.items():
-        of_paper = claims[claims["paper"] == key]
-        views = claim_views(of_paper, {}, comparable=setting.comparable)
-        section = {"key": key, "title": title, "views": views, "counts": count_verdicts(of_paper)}
-        papers.append(section | {"figures": [one for one in figures if one.paper == key]})
-    render("index.html.j2", output, setting, papers=papers, links=links, part=part)
 
 
 def data_url(figure: FigureLink) -> str:

@@ -20,6 +20,7 @@ PRESET, ENCODER = "preset", "encoder "
 FACTS = "run.json"
 """File of a published folder with what the run is; its data and models are elsewhere."""
 _SCOPES = ("highlights", "available")  # folders with pages of a part of the run above them
+_SYNTHETIC = "synthetic data that this software generated"
 _COMPARABLE = "comparable with the papers"
 _STATED = ("artifact", "effect_of", "above", "below")
 """Columns in which versions of one claim have to agree."""
@@ -137,12 +138,12 @@ def _facts(folder: Path, label: str, claims: pd.DataFrame) -> dict[str, str]:
         _COMPARABLE: (f"no, {world}" if world else "yes") if index else "",
         PRESET: preset,
         **_with_sizes(encoders, root),
-        "data": _data(root),
+        "data": data_read(root),
         "protocols": ", ".join(was_run["protocol"].unique()),
         "seeds": ", ".join(map(str, sorted(seeds))),
         "date": str(date.fromtimestamp((folder / "claims.csv").stat().st_mtime)),
         "versions": ", ".join(f"{name} {text}" for name, text in stated.items()),
-        "cost": _cost(folder / "cost.csv"),
+        "cost": cost_of(folder / "cost.csv"),
     }
     return {name: text for name, text in facts.items() if text}
 
@@ -166,7 +167,7 @@ def _with_sizes(encoders: Mapping[str, str], root: Path) -> dict[str, str]:
     }
 
 
-def _data(root: Path) -> str:
+def data_read(root: Path) -> str:
     """Return the corpora that were read and their languages, from their cards."""
     corpora, languages = dict[str, None](), set[str]()
     for path in sorted((root / "data").rglob("*.card.json")):
@@ -175,10 +176,11 @@ def _data(root: Path) -> str:
             if card.get("read_from"):
                 corpora[card["dataset"]] = None
                 languages.update(re.split("[ -]", card["language"]))
-    return f"{', '.join(corpora)} ({len(languages)} languages)" if corpora else ""
+    names = [_SYNTHETIC if name == "miniature" else name for name in corpora]
+    return f"{', '.join(names)} ({len(languages)} languages)" if names else ""
 
 
-def _cost(path: Path) -> str:
+def cost_of(path: Path) -> str:
     """Return hours and memory of all jobs."""
     if not path.is_file():
         return ""

@@ -20,6 +20,14 @@ _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _COLUMNS = ("target", "metric", "layers", "condition", "task")  # what may go across, first wins
 _SCORES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "f1"}
 _COUNTS = {"gold sentences": "sentences", "predicted links": "links"}
+_ALIGNMENT = (
+    "Cross-lingual alignment trains an encoder on pairs of words that translate each other. Word "
+    "alignment finds them in parallel sentences, once in each direction; symmetrisation joins the "
+    "directions. This page compares its links with gold links, where these exist.",
+    "AER is the alignment error rate: lower is better. Of precision, recall and F1 higher is "
+    "better. “Used” marks the symmetrisation of this run. Gold sentences are aligned together with "
+    "the bitext.",
+)
 _MOST_COLUMNS = 8  # as many fit on 1280 pixels next to the names of the rows
 
 
@@ -208,15 +216,17 @@ def write_tables(
     setting: Setting,
     csv_path: Path,
     html_path: Path,
+    library: Path,
     facts: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Write one artifact as a CSV file and as a page.
 
     The cells are the artifact's rows of what :func:`.compare.compare` returns, ``facts`` rows of a
-    table before the numbers, by heading. Differences from conditions of another artifact are only
-    in the scorecard: an artifact is made from its own measurements alone. The CSV has one line per
-    row and version (reported, published, corrected), numbers as the paper prints them, with stars
-    and the standard deviation over seeds.
+    table before the numbers, by heading; ``library`` is the folder of what
+    :func:`.interactive.write_library` wrote. Differences from conditions of another artifact are
+    only in the scorecard: an artifact is made from its own measurements alone. The CSV has one line
+    per row and version (reported, published, corrected), numbers as the paper prints them, with
+    stars and the standard deviation over seeds.
     """
     for contrast in labels.contrasts:
         if contrast.artifact == cells["artifact"].iloc[0] and contrast.baseline_artifact:
@@ -224,7 +234,8 @@ def write_tables(
             cells = cells[~(of_claim & (cells["condition"] == contrast.condition))]
     _write_csv(lay_out(cells, labels), csv_path)
     tables, not_run = lay_out_parts(cells, labels)
-    content = {"title": title, "tables": tables, "not_run": not_run, "facts": facts}
+    content: dict[str, Any] = {"title": title, "tables": tables, "not_run": not_run, "facts": facts}
+    content |= {"library": library, "back": "", "introduction": ()}
     render("table.html.j2", html_path, setting, **content)
 
 
@@ -265,6 +276,7 @@ def write_alignment_page(
         if not methods:
             head["symmetrisation"] = "no gold links"
             rows.append(head | dict.fromkeys([*_SCORES, *_COUNTS], "–"))
-    content = {"title": "Word alignment against gold links (%)", "facts": rows}
-    setting = Setting("", comparable=True)
-    render("table.html.j2", output, setting, **content, tables=[], not_run=[])
+    page: dict[str, Any] = {"title": "Word alignment against gold links (%)", "facts": rows}
+    page |= {"back": "index.html", "introduction": _ALIGNMENT}
+    page |= {"library": None, "tables": [], "not_run": []}
+    render("table.html.j2", output, Setting("", comparable=True), **page)

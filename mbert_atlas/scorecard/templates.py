@@ -97,6 +97,11 @@ def artifact_name(artifact: str) -> str:
     return f"{match[1].capitalize()} {match[2]}" if match else label(artifact)
 
 
+def where(setting: Setting) -> str:
+    """Return the data and encoder that verdicts are about, to be read after "holds"."""
+    return "here" if setting.comparable else setting.world or _ELSEWHERE
+
+
 def render(template: str, output: Path, setting: Setting, **content: object) -> None:
     """Write a page from a template of this package and its variables, atomically."""
     templates = Environment(
@@ -118,7 +123,7 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
         "claim_verdicts": verdicts.VERDICTS,
         "run_name": setting.run_name,
         "comparable": setting.comparable,
-        "where": "here" if setting.comparable else setting.world or _ELSEWHERE,
+        "where": where(setting),
     }
     with atomic_path(output) as temporary:
         temporary.write_text(templates.get_template(template).render(content), encoding="utf-8")

@@ -29,7 +29,7 @@ COLUMNS = (
     *("paper", "id", "claim", "verdict", "effect", "low", "high", "basis", "cells", "cell"),
     *("p", "q", "detectable", "seeds_to_decide"),
     *("protocol", "artifact", "place", "effect_of", "expected", "above", "below"),
-    *("reported", "reported_bears_out", "note"),
+    *("reported", "reported_bears_out", "note", "headline", "metric"),
 )
 """Columns of claims.csv. ``low`` and ``high`` are the ends of the interval, ``basis`` its source;
 ``cells`` is the number of cells, ``cell`` the limiting case where the effect is not their mean;
@@ -37,7 +37,8 @@ COLUMNS = (
 of claims; ``detectable`` the distance from a border that is decided with 80% power,
 ``seeds_to_decide`` how many seeds would decide, both of undecided claims; ``effect_of`` is
 ``difference`` (of conditions) or ``level``; ``reported_bears_out`` is ``yes`` if the paper's own
-numbers agree with the claim."""
+numbers agree with the claim; ``headline`` is ``yes`` for claims of the abstract that the index
+shows first; ``metric`` are the metrics of its cells, apart by spaces."""
 _NUMBERS = (
     *("effect", "low", "high", "cells", "p", "q", "detectable", "seeds_to_decide"),
     *("above", "below", "reported"),
@@ -122,10 +123,19 @@ def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
     noun = _NOUNS.get(min(varying), min(varying)) if len(varying) == 1 else "case"
     scopes = {"every": f" in all {noun}s", "most": f" in most {noun}s"}
     scopes |= {"some": f" in at least one {noun}", "mean": ""}
-    columns = claim.model_dump(include={"claim", "artifact", "place", "note"})
-    effect_of = "difference" if is_difference else "level"
-    columns |= {"effect_of": effect_of, "expected": region + scopes[claim.over]}
-    return columns | claim.expect.model_dump()
+    return {
+        **claim.model_dump(include={"claim", "artifact", "place", "note"}),
+        **claim.expect.model_dump(),
+        "headline": "yes" if claim.headline else "",
+        "metric": " ".join(_metrics(claim)),
+        "effect_of": "difference" if is_difference else "level",
+        "expected": region + scopes[claim.over],
+    }
+
+
+def _metrics(claim: Claim) -> dict[str, None]:
+    sides = (cells for each in claim.effect for _, cells in claim.sides(each))
+    return {metric: None for cells in sides for metric in cells["metric"]}
 
 
 def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> dict[str, object]:

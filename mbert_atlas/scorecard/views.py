@@ -10,9 +10,18 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.labels import language
+from mbert_atlas.labels import label, language, listed
+from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.templates import artifact_name
-from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, UNDECIDED, VERDICTS
+from mbert_atlas.scorecard.verdicts import (
+    DOES_NOT_HOLD,
+    HOLDS,
+    NOT_APPLICABLE,
+    NOT_REPLICATED,
+    NOT_RUN,
+    UNDECIDED,
+    VERDICTS,
+)
 
 _MARKS = (
     (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
@@ -21,6 +30,14 @@ _MARKS = (
     (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # the targets of links are not with the page
 )
 FALSE_DISCOVERIES = 0.05
+_WORDS = {
+    HOLDS: ("holds", "hold"),
+    DOES_NOT_HOLD: ("does not hold", "do not hold"),
+    UNDECIDED: ("is undecided", "are undecided"),
+    NOT_REPLICATED: ("is not replicated", "are not replicated"),
+    NOT_APPLICABLE: ("is not applicable", "are not applicable"),
+    NOT_RUN: ("was not run", "were not run"),
+}
 _WIDTH, _EDGE = 150, 6  # of a plot, in pixels
 
 
@@ -32,6 +49,8 @@ class Outcome:
     verdict: str
     effect: str = ""  # with its interval
     basis: str = ""  # of the interval, and the limiting case if there is one
+    limiting: str = ""  # that case
+    q: str = ""  # of a claim that holds or does not
     plot: Mapping[str, float | None] | None = None  # pixels of its effect, interval, region, ...
 
 
@@ -42,6 +61,7 @@ class ClaimView:
     row: dict[str, Any]  # of :func:`.verdicts.verdicts`, under the first protocol
     reported: str  # the effect in the paper's own numbers; empty if it has none
     outcomes: list[Outcome]  # by protocol
+    unit: str = ""  # of its effects, with the metric
 
 
 def claim_views(
@@ -70,8 +90,51 @@ def claim_views(
         named = (conditions or {}).get(f"{first['paper']}/{first['artifact']}", {})
         of_claim = {**names, **named}
         outcomes = [_outcome(record, of_claim, scale, columns) for record in records]
-        views.append(ClaimView(first, text, outcomes))
+        views.append(ClaimView(first, text, outcomes, unit(first["metric"], first["effect_of"])))
     return views
+
+
+def unit(metrics: str, effect_of: str) -> str:
+    """Return the unit of an effect: ``points (accuracy)``, ``% (LAS; F1)``, ``(AUC)``."""
+    names = metrics.split()
+    percent = [rules.full_scale(name, "") == 100 or rules.is_gain(name, "") for name in names]
+    percent = [each or "percent" in name for each, name in zip(percent, names, strict=True)]
+    is_level = effect_of == "level" and not any(rules.is_gain(name, "") for name in names)
+    word = ("% " if is_level else "points ") if all(percent) else ""
+    labels = dict.fromkeys(label(name).removesuffix(" (%)") for name in names)
+    return f"{word}({'; '.join(labels)})"
+
+
+def finding(claims: pd.DataFrame, where: str) -> str:
+    """Return the verdicts on the headline claims of a paper as a sentence.
+
+    ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided on synthetic data, under both
+    protocols.`` The corrected protocol comes first if they differ. A paper without headline claims
+    is described by all of its claims.
+    """
+    kind = "headline claim" if (claims["headline"] == "yes").any() else "claim"
+    counted = claims[claims["headline"] == "yes"] if kind != "claim" else claims
+    total = counted["id"].nunique()
+    start = f"Of {total} {kind}{'s' if total > 1 else ''}"
+    of_protocol = count_verdicts(counted)
+    corrected, published = (
+        _in_words(of_protocol[name], total) for name in ("corrected", "published")
+    )
+    if (counted.groupby("id")["verdict"].nunique() == 1).all():
+        return f"{start} {corrected} {where}, under both protocols."
+    start += f" {corrected} {where} (corrected protocol)"
+    return f"{start}; under the published protocol {published}."
+
+
+def _in_words(counts: Mapping[str, int], total: int) -> str:
+    words = []
+    for verdict, number in counts.items():
+        if number == total > 1:
+            text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
+            return text.get(verdict, f"all {_WORDS[verdict][1]}")
+        if number:
+            words.append(f"{number} {_WORDS[verdict][number > 1]}")
+    return listed(words)
 
 
 def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
@@ -123,20 +186,23 @@ def _outcome(
         return Outcome(record["protocol"], NOT_RUN)
     text, digits = effect_and_interval(record)
     cells, basis = int(record["cells"]), record["basis"]
-    if record["cell"]:
-        cell = " ".join(_name(part, names) for part in record["cell"].split())
-        basis += f"; limiting case: {cell} (1 of {cells})"
+    limiting = " ".join(_name(part, names) for part in record["cell"].split())
+    if limiting:
+        basis += f"; limiting case: {limiting} (1 of {cells})"
     elif cells > 1:
         basis += f"; mean of {cells}"
     if record["verdict"] == UNDECIDED:
         basis += f"; {_would_decide(record, digits)}"
-    elif record["verdict"] in (HOLDS, DOES_NOT_HOLD):
-        basis += "; " + ", ".join(
-            f"{name} = {record[name]:.2g}" if record[name] >= 1e-4 else f"{name} < .0001"
-            for name in ("p", "q")
-        )
+    q = ""
+    if record["verdict"] in (HOLDS, DOES_NOT_HOLD):
+        basis += f"; p {_level(record['p'])}, q {_level(record['q'])}"
+        q = _level(record["q"]).removeprefix("= ")
     plot = {column: _place(record[column], *scale) for column in plotted}
-    return Outcome(record["protocol"], record["verdict"], text, basis, plot)
+    return Outcome(record["protocol"], record["verdict"], text, basis, limiting, q, plot)
+
+
+def _level(number: float) -> str:
+    return f"= {number:.2g}" if number >= 1e-4 else "< .0001"
 
 
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:

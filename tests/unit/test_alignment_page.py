@@ -24,3 +24,5 @@ def test_scores_have_a_row_per_way_of_joining(tmp_path: Path) -> None:
     ]
     assert rows[0][-1] == "1,700"
     assert "not comparable" not in page
+    assert "AER is the alignment error rate: lower is better." in page
+    assert '<a href="index.html">' in page

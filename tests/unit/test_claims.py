@@ -140,7 +140,11 @@ def test_every_paper_states_its_claims(paper: str) -> None:
     # of two claims with one id YAML would keep the second
     assert len(claims) == path.read_text(encoding="utf-8").count("\n    claim: ") > 0
     assert len({each.claim for each in claims.values()}) == len(claims)
+    headlines = [each for each in claims.values() if each.headline]
+    assert 3 <= len(headlines) <= 5
+    assert all(each.place.startswith("abstract") for each in headlines)
     result = verdicts({paper: read}, [], [reported], languages=[])
+    assert (result["headline"] == "yes").sum() == 2 * len(headlines)  # protocols
     assert set(result["verdict"]) == {NOT_RUN}
     # a note explains where the paper's own numbers contradict a claim
     contradicted = result[result["reported_bears_out"] == "no"]

@@ -85,7 +85,7 @@ def test_the_page_says_what_each_run_is_and_needs_no_other_file(
 def verdict_rows(*verdicts: str) -> pd.DataFrame:
     """A claim's verdicts under both protocols, run by run."""
     unknown = dict.fromkeys(COLUMNS, float("nan"))
-    texts = {"effect_of": "level", "basis": "", "cell": "", "cells": 1, "effect": 1.0}
+    texts = {"effect_of": "level", "metric": "", "basis": "", "cell": "", "cells": 1, "effect": 1.0}
     return pd.DataFrame(
         [
             {**unknown, **texts, "id": "one", "verdict": verdict, "protocol": protocol}

@@ -12,7 +12,8 @@ from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
-from mbert_atlas.scorecard.pages import write_index, write_replication
+from mbert_atlas.scorecard.front import write_index
+from mbert_atlas.scorecard.pages import write_replication
 from mbert_atlas.scorecard.templates import FigureLink, Setting
 from mbert_atlas.scorecard.verdicts import verdicts
 from mbert_atlas.scorecard.views import bullets, claim_views, table_rows
@@ -167,6 +168,7 @@ def test_pages_need_nothing_from_elsewhere(
         setting=WORLD,
         figures=[figure],
         links={"claims.csv": "the verdicts"},
+        root=tmp_path / "run",
     )
     index = output.read_text(encoding="utf-8")
     for text in (page, index):

@@ -138,6 +138,7 @@ def write_out(frame: pd.DataFrame, paper: str, artifact: str, folder: Path, **mo
         csv_path=folder / "t.csv",
         html_path=folder / "t.html",
         setting=Setting("run", comparable=True, names=NAMES),
+        library=folder / "assets",
         **more,
     )
 
@@ -230,6 +231,7 @@ def render(frame: pd.DataFrame, tmp_path: Path, comparable: bool = True, **more:
         "provenance": {"commit": "abc & def"},
         "titles": TITLES,
         "contrasts": CONTRASTS,
+        "library": tmp_path / "run/assets",
     }
     write_page(frame, output, **(options | more))
     return read(output)
@@ -298,10 +300,9 @@ def test_page_needs_no_network_and_warns_if_not_comparable(tmp_path: Path) -> No
     page = render(frame, tmp_path, comparable=False)
     assert "These numbers are not comparable to the papers'." in page.text
     assert "not comparable to the papers" not in page.folded
-    assert not page.sources
-    assert all(
-        link.startswith(("#", "index.html", "papers/", "scorecard.csv")) for link in page.links
-    )
+    assert page.sources == ["assets/datatables.js"]
+    places = ("#", "index.html", "papers/", "scorecard.csv", "assets/datatables.css")
+    assert all(link.startswith(places) for link in page.links)
     assert "≁ not comparable" in page.text
     summary = page.text.partition("Summary")[2].partition("How verdicts")[0]
     assert "·" not in summary

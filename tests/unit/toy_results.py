@@ -11,13 +11,20 @@ from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.cells import write_csv
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
-from mbert_atlas.scorecard.pages import write_index, write_replication
+from mbert_atlas.scorecard.front import write_index
+from mbert_atlas.scorecard.pages import write_replication
 from mbert_atlas.scorecard.templates import FigureLink, Setting
 from mbert_atlas.scorecard.verdicts import verdicts
 
 PAPER = "toy2020"
 CELL = "{},table1,nli,mbert,{},en,{},,accuracy"
 COST = "paper,stage,jobs,wall_hours,cpu_hours,gpu_hours,peak_memory_mb,jobs_without_reading\n"
+PROSE = """## The two protocols
+
+| | published | corrected |
+| --- | --- | --- |
+| loss | mean | sum |
+"""
 PLAN = PaperPlan(
     "Toy et al. (2020)",
     [
@@ -32,12 +39,13 @@ PLAN = PaperPlan(
 PAPERS = {PAPER: PLAN}
 
 
-def claim(sentence: str, condition: str, target: str) -> Claim:
+def claim(sentence: str, condition: str, target: str, *, headline: bool = True) -> Claim:
     """The condition is better than the original in a language."""
     return Claim.model_validate(
         {
             "claim": sentence,
             "place": "section 1",
+            "headline": headline,
             "artifact": "table1",
             "of": {"metric": "accuracy", "target": target},
             "effect": {"plus": {"condition": condition}, "minus": {"condition": "original"}},
@@ -50,7 +58,7 @@ CLAIMS = {
     "russian": claim("Adjustment helps <Russian>.", "adjusted", "ru"),
     "hindi": claim("Adjustment helps Hindi.", "adjusted", "hi"),
     "replay": claim("Replay helps.", "replayed", "ru"),
-    "never": claim("Nobody runs this.", "never", "ru"),
+    "never": claim("Nobody runs this.", "never", "ru", headline=False),
 }
 """With a gain of 10 points one holds, with -10 it does not, with noise of 40 it is undecided."""
 
@@ -114,7 +122,7 @@ def finished_run(
         contrasts=[],
         artifacts=["table1"],
         figures=[figure],
-        prose="",
+        prose=PROSE,
         cost=pd.read_csv(shown / "cost.csv"),
     )
     links = {"claims.csv": "verdicts", "scorecard.html": "numbers", "report.html": "figures"}
@@ -125,5 +133,6 @@ def finished_run(
         setting=setting,
         figures=[figure],
         links=links,
+        root=folder,
     )
     return shown

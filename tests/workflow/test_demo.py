@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from axe import check, needs_axe
 from test_wording import odd_words, words_of
 
 from clone import DEMO, copy_repository, jobs, left_to_do, snakemake
@@ -65,6 +66,16 @@ def test_pages_use_the_words_of_the_field(highlights):
     assert pages
     for page in pages:
         assert odd_words(words_of(page.read_text())) == [], page.name
+
+
+@needs_axe
+def test_pages_pass_an_accessibility_check(highlights):
+    folder = highlights / "results/demo/highlights"
+    smallest = min(folder.glob("papers/*.html"), key=lambda path: path.stat().st_size)
+    for page in (folder / "index.html", folder / "claims.html", smallest):
+        found = check(page, width=500, dark=False)
+        assert found["wrong"] == [], page.name
+        assert found["size"][1] <= 500, page.name
 
 
 def test_highlights_run_once(highlights, tmp_path):
@@ -157,6 +168,7 @@ def test_every_paper_has_figures(demo):
 def test_the_report_holds_every_figure_and_table(demo, report):
     assert len(report.encode()) < 10_000_000
     opening = report.partition("var workflow_desc")[2].partition("var ")[0]
+    assert "means: on synthetic data with a small encoder." in opening
     assert "app.showCategory(" in opening
     assert "System Message" not in opening  # of docutils, where the page has a mistake
     shown = [

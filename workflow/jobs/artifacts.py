@@ -63,5 +63,6 @@ def render_table(snakemake: Snakemake) -> None:
         setting=setting,
         csv_path=Path(snakemake.output.csv),
         html_path=Path(snakemake.output.html),
+        library=Path(snakemake.input.library[0]).parent,
         facts=read_json(Path(snakemake.input.facts)) if snakemake.input.facts else params.facts,
     )

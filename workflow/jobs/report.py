@@ -6,9 +6,10 @@ from typing import Any
 from workflow.job import Snakemake
 
 _LINKS = {
+    "claims.html": "all claims with their verdicts, to sort, search and filter",
+    "claims.csv": "the same as CSV",
     "scorecard.html": "all reported numbers next to those of this run",
-    "claims.csv": "the verdicts as a table",
-    "scorecard.csv": "the numbers as a table",
+    "scorecard.csv": "the same as CSV",
     "cost.csv": "jobs, hours and memory by paper and stage",
     "alignment.html": "quality of the word alignment (AER)",
     "report.html": "all figures and tables with captions in one file, after --report",
@@ -53,6 +54,7 @@ def scorecard(snakemake: Snakemake) -> None:
         provenance=provenance(setting) | corpora_read(Path(output.csv).parent / "data"),
         titles=params.titles,
         contrasts=contrasts,
+        library=Path(snakemake.input.library[0]).parent,
         figures=figure_links(params.figures, setting.names),
         reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
     )
@@ -120,7 +122,7 @@ def write_replication(snakemake: Snakemake) -> None:
 
 
 def write_index(snakemake: Snakemake) -> None:
-    from mbert_atlas.scorecard.pages import write_index
+    from mbert_atlas.scorecard.front import write_claims, write_index
     from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
@@ -130,15 +132,25 @@ def write_index(snakemake: Snakemake) -> None:
     missing |= set() if snakemake.input.alignment else {"alignment.html"}
     if scope == "highlights/":
         missing |= {"scorecard.html", "scorecard.csv"}
+    claims, library = read_verdicts(snakemake.input.claims), Path(snakemake.input.library[0]).parent
+    output = snakemake.output
+    write_claims(claims, Path(output.claims), setting=setting, library=library)
     write_index(
-        read_verdicts(snakemake.input.claims),
-        Path(snakemake.output[0]),
+        claims,
+        Path(output.index),
         titles=params.titles,
         setting=setting,
         figures=figure_links(params.figures, setting.names),
         links={name: text for name, text in _LINKS.items() if name not in missing},
+        root=library.parent,
         part=scope.rstrip("/"),
     )
+
+
+def write_library(snakemake: Snakemake) -> None:
+    from mbert_atlas.scorecard.interactive import write_library
+
+    write_library(Path(snakemake.output.script), Path(snakemake.output.style))
 
 
 def write_alignment_scores(snakemake: Snakemake) -> None:

@@ -65,11 +65,24 @@ use rule job as render_figure with:
         ),
 
 
+use rule job as write_library with:
+    """Script and style that make the tables of pages sort and filter: one copy per results folder."""
+    output:
+        script="<results>/assets/datatables.js",
+        style="<results>/assets/datatables.css",
+    log:
+        "<results>/logs/write_library.log",
+    localrule: True
+    params:
+        job=plan.job("report:write_library"),
+
+
 use rule job as render_table with:
     """One table: reported and reproduced cells, from its measurements only."""
     input:
         measurements=lambda wildcards: plan.table_measurements(wildcards.table),
         facts=lambda wildcards: plan.tables[wildcards.table].facts_from or [],
+        library=rules.write_library.output,
     output:
         html=report(
             "<results>/tables/{table}.html",

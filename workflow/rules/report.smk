@@ -7,6 +7,7 @@ use rule job as scorecard with:
     input:
         measurements=lambda wildcards: plan.measured(wildcards.scope),
         reasons=lambda wildcards: wildcards.scope and plan.existing(plan.not_run) or [],
+        library=rules.write_library.output,
     output:
         csv="<results>/{scope}scorecard.csv",
         html=report(
@@ -96,7 +97,7 @@ use rule job as write_replication with:
 
 
 use rule job as write_index with:
-    """The page to start from: the claims of every paper at a glance, its figures, links to the rest."""
+    """The page to start from: what was run and found, by paper, with links to the rest; all claims in one table."""
     input:
         lambda wildcards: plan.made(wildcards.scope),
         claims="<results>/{scope}claims.csv",
@@ -112,8 +113,11 @@ use rule job as write_index with:
         alignment=lambda wildcards: (
             "<results>/alignment.html" if plan.aligned() and not wildcards.scope else []
         ),
+        cost="<results>/{scope}cost.csv",
+        library=rules.write_library.output,
     output:
-        "<results>/{scope}index.html",
+        index="<results>/{scope}index.html",
+        claims="<results>/{scope}claims.html",
     log:
         "<results>/logs/{scope}index.log",
     localrule: True

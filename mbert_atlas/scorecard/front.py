@@ -1,0 +1,101 @@
+"""The page to start from: what was run, on what, with which findings; and a table of all claims."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mbert_atlas.scorecard.results import cost_of, data_read
+from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render, where
+from mbert_atlas.scorecard.verdicts import NOT_RUN
+from mbert_atlas.scorecard.views import ClaimView, claim_views, finding
+
+
+def write_index(
+    claims: pd.DataFrame,
+    output: Path,
+    *,
+    titles: Mapping[str, str],
+    setting: Setting,
+    figures: Sequence[FigureLink],
+    links: Mapping[str, str],
+    root: Path,
+    part: str = "",
+) -> None:
+    """Write the page to start from: the run, and per paper a sentence and the headline claims.
+
+    Papers are in the order of their titles. ``links`` are other files of the page's folder with a
+    description, ``root`` is the folder of the run, with its data and measurements, ``part`` the
+    part of the run that is shown, if not all. Raises AtlasError if the disk is full.
+    """
+    papers = []
+    for key, title in titles.items():
+        of_paper = claims[claims["paper"] == key]
+        views = claim_views(
+            of_paper, setting.names, comparable=setting.comparable, conditions=setting.conditions
+        )
+        run = [view for view in views if _was_run(view)]
+        is_first = "yes" if any(view.row["headline"] for view in views) else ""
+        headlines = [view for view in run if view.row["headline"] == is_first]
+        section: dict[str, Any] = {"key": key, "title": title, "headlines": headlines}
+        section["finding"] = finding(of_paper, where(setting))
+        section["run"] = [view for view in run if view not in headlines]
+        section["not_run"] = [view for view in views if view not in run]
+        section["figures"] = [one for one in figures if one.paper == key]
+        papers.append(section)
+    render(
+        "index.html.j2",
+        output,
+        setting,
+        papers=papers,
+        facts=run_facts(claims, setting, output.parent, root),
+        links=links,
+        measurements=root / "measurements",
+        part=part,
+    )
+
+
+def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) -> dict[str, str]:
+    """Return what was run, on which data and encoders, when, how long and by which version.
+
+    What no file states is left out; ``folder`` is that of claims.csv and cost.csv.
+    """
+    run = claims[claims["verdict"] != NOT_RUN]
+    models = [setting.labels(f"{paper}/").models for paper in setting.models]
+    encoders = dict.fromkeys(text for named in models for text in named.values())
+    file, versions = folder / "claims.csv", provenance(setting)
+    facts = {
+        "what was run": (
+            f"experiments of {run['paper'].nunique()} papers on multilingual BERT, which test "
+            f"{len(run[['paper', 'id']].drop_duplicates())} of the "
+            f"{len(claims[['paper', 'id']].drop_duplicates())} claims in their texts"
+        ),
+        "data": data_read(root),
+        "encoders": "\n".join(encoders),
+        "when": f"{date.fromtimestamp(file.stat().st_mtime):%d %B %Y}" if file.is_file() else "",
+        "how long": cost_of(folder / "cost.csv"),
+        "version": ", ".join(f"{name} {versions[name]}" for name in ("mbert-atlas", "torch")),
+    }
+    return {name: text for name, text in facts.items() if text}
+
+
+def write_claims(claims: pd.DataFrame, output: Path, *, setting: Setting, library: Path) -> None:
+    """Write all claims as one table, a row per protocol, that sorts and filters with ``library``.
+
+    That is the folder of what :func:`.interactive.write_library` wrote. Raises AtlasError if the
+    disk is full.
+    """
+    views = [
+        view
+        for _, of_paper in claims.groupby("paper", sort=False)
+        for view in claim_views(
+            of_paper, setting.names, comparable=False, conditions=setting.conditions
+        )
+    ]
+    render("claims.html.j2", output, setting, views=views, library=library)
+
+
+def _was_run(view: ClaimView) -> bool:
+    return any(outcome.verdict != NOT_RUN for outcome in view.outcomes)

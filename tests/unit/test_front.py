@@ -1,0 +1,193 @@
+"""The page to start from states what was run and found; tables of claims sort and filter."""
+
+import html
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from axe import check, dom, needs_axe, needs_chromium
+from test_scorecard_pages import read
+from toy_results import PAPER, finished_run
+from toy_scorecard import ADJUSTED, CONTINUAL, CONTRASTS, NAMES, ORIGINAL, TITLES, score, seeds
+
+from mbert_atlas.files import write_json
+from mbert_atlas.scorecard.front import write_claims
+from mbert_atlas.scorecard.interactive import write_library
+from mbert_atlas.scorecard.pages import write_page
+from mbert_atlas.scorecard.tables import write_alignment_page, write_tables
+from mbert_atlas.scorecard.templates import Labels, Setting
+from mbert_atlas.scorecard.verdicts import (
+    DOES_NOT_HOLD,
+    HOLDS,
+    NOT_APPLICABLE,
+    NOT_RUN,
+    UNDECIDED,
+    read_verdicts,
+)
+from mbert_atlas.scorecard.views import finding, unit
+
+TOY = Setting("demo", False, "on <truncated> data", {"ru": "Russian"})
+
+
+def judged(corrected: list[str], published: list[str], headline: str = "yes") -> pd.DataFrame:
+    """Headline claims with these verdicts, and one that is none and was not run."""
+    protocols = {"corrected": [*corrected, NOT_RUN], "published": [*published, NOT_RUN]}
+    rows = [
+        (f"claim{n}", protocol, verdict, headline if n < len(corrected) else "")
+        for protocol, verdicts in protocols.items()
+        for n, verdict in enumerate(verdicts)
+    ]
+    return pd.DataFrame(rows, columns=["id", "protocol", "verdict", "headline"])
+
+
+@pytest.mark.parametrize(
+    ("corrected", "published", "sentence"),
+    [
+        (
+            [HOLDS, HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED],
+            [HOLDS, HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED],
+            "Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided here, under both"
+            " protocols.",
+        ),
+        (
+            [HOLDS, UNDECIDED],
+            [UNDECIDED, HOLDS],  # as many, but others
+            "Of 2 headline claims 1 holds and 1 is undecided here (corrected protocol); under the"
+            " published protocol 1 holds and 1 is undecided.",
+        ),
+        (
+            [UNDECIDED] * 3,
+            [NOT_APPLICABLE, NOT_RUN, NOT_RUN],
+            "Of 3 headline claims all are undecided here (corrected protocol); under the published"
+            " protocol 1 is not applicable and 2 were not run.",
+        ),
+        (
+            [DOES_NOT_HOLD] * 2,
+            [NOT_RUN] * 2,
+            "Of 2 headline claims none holds here (corrected protocol); under the published"
+            " protocol none was run.",
+        ),
+        ([HOLDS], [HOLDS], "Of 1 headline claim 1 holds here, under both protocols."),
+    ],
+)
+def test_a_sentence_counts_headline_claims(
+    corrected: list[str], published: list[str], sentence: str
+) -> None:
+    assert finding(judged(corrected, published), "here") == sentence
+
+
+def test_without_headline_claims_the_sentence_is_about_all() -> None:
+    claims = judged([HOLDS, HOLDS], [HOLDS, HOLDS], headline="")
+    text = "Of 3 claims 2 hold and 1 was not run here, under both protocols."
+    assert finding(claims, "here") == text
+
+
+@pytest.mark.parametrize(
+    ("metrics", "effect_of", "text"),
+    [
+        ("accuracy", "difference", "points (accuracy)"),
+        ("accuracy", "level", "% (accuracy)"),
+        ("las accuracy f1", "difference", "points (LAS; accuracy; F1)"),
+        ("gain_over_original", "level", "points (gain over the original)"),
+        ("cka_percent", "difference", "points (CKA)"),
+        ("separation_auc", "difference", "(separation AUC)"),
+        ("accuracy separation_auc", "difference", "(accuracy; separation AUC)"),
+    ],
+)
+def test_effects_have_a_unit(metrics: str, effect_of: str, text: str) -> None:
+    assert unit(metrics, effect_of) == text
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return finished_run(tmp_path / "demo", {"ru": 10, "hi": -10})
+
+
+def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
+    text = (run / "index.html").read_text("utf-8")
+    page = read(run / "index.html")
+    facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text, re.DOTALL))
+    assert "test 2 of the 4 claims" in facts["what was run"]
+    assert facts["data"] == "XNLI (2 languages)"
+    assert facts["how long"].startswith("0.5 hours of jobs, 1.5 CPU hours")
+    assert re.fullmatch(r"\d\d \w+ 20\d\d", facts["when"])
+    assert facts["version"].startswith("mbert-atlas ")
+    assert facts["comparable with the papers"].startswith(
+        "<strong>No</strong>: results are on &lt;"
+    )
+    found = "Of 3 headline claims 1 holds, 1 does not hold and 1 was not run on <truncated> data"
+    assert found in page.text
+    rows = [row.split("</tr>")[0] for row in text.split("<tr>")[2:]]
+    assert [re.findall(r"Adjustment helps [^.]*|Replay helps", row) for row in rows] == [
+        *(["Adjustment helps &lt;Russian&gt;"], ["Adjustment helps Hindi"])
+    ]
+    assert rows[0].count("✓ holds") == rows[1].count("✗ does not hold") == 2
+    assert rows[0].count("<svg") == 2
+    assert '+10.0 [+8.0, +12.0] <span class="soft">points (accuracy)</span>' in rows[0]
+    assert f'href="papers/{PAPER}.html#table1"><img src="figures/{PAPER}/table1.png"' in rows[0]
+    for claim in ("Replay helps.", "Nobody runs this."):
+        assert page.folded.count(claim) == page.text.count(claim) == 1
+    assert 'href="measurements/"' in text
+
+
+def pages(run: Path) -> list[Path]:
+    """All kinds of pages, in a results folder with the library."""
+    write_library(run / "assets/datatables.js", run / "assets/datatables.css")
+    claims = read_verdicts(run / "claims.csv")
+    write_claims(claims, run / "claims.html", setting=TOY, library=run / "assets")
+    cells = [
+        f"{cell.format(code)}" for cell in (ORIGINAL, ADJUSTED, CONTINUAL) for code in ("es", "hi")
+    ]
+    frame = score(run, *(line for cell in cells for line in seeds(cell, 74.0, 75.0)))
+    common = {"setting": TOY, "library": run / "assets"}
+    write_page(
+        frame, run / "scorecard.html", **common, provenance={}, titles=TITLES, contrasts=CONTRASTS
+    )
+    write_tables(
+        frame[(frame["paper"] == "adjusting2020") & (frame["artifact"] == "table2")],
+        title="Table 2",
+        labels=Labels(NAMES, CONTRASTS["adjusting2020"]),
+        csv_path=run / "tables/toy/table2.csv",
+        html_path=run / "tables/toy/table2.html",
+        **common,
+    )
+    write_json({"symmetrisation": "union", "aer": None, "sentences": 0}, run / "ru.json")
+    write_alignment_page({("bitext", "ru"): run / "ru.json"}, NAMES, run / "alignment.html")
+    names = ["index.html", "claims.html", "scorecard.html", "alignment.html"]
+    return [run / name for name in [*names, f"papers/{PAPER}.html", "tables/toy/table2.html"]]
+
+
+def test_tables_of_claims_and_cells_share_one_copy_of_the_library(run: Path) -> None:
+    shared = [page for page in pages(run) if "<script" in page.read_text("utf-8")]
+    assert [page.name for page in shared] == ["claims.html", "scorecard.html", "table2.html"]
+    for page in shared:
+        text = page.read_text("utf-8")
+        files = re.findall(r'(?:href|src)="([^"]*datatables[^"]*)"', text)
+        assert len(files) == 2
+        assert all((page.parent / file).is_file() for file in files)
+        assert re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL) == [""]
+    assert not re.search(r"\bexport\{", (run / "assets/datatables.js").read_text("utf-8"))
+    claims = html.unescape((run / "claims.html").read_text("utf-8"))
+    assert claims.count("Adjustment helps <Russian>.") == 2  # a row per protocol
+
+
+@needs_chromium
+def test_tables_sort_and_filter_in_a_browser_that_reads_files(run: Path) -> None:
+    *_, table = pages(run)
+    for page, columns in ((run / "claims.html", 9), (table, 3)):
+        text = dom(page)
+        assert 'type="search"' in text
+        assert text.count('aria-label="Sort by this column"') == columns
+        assert text.count('aria-label="Filter by this column"') == columns
+
+
+@needs_axe
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (500, False), (1280, True)])
+def test_pages_pass_an_accessibility_check(run: Path, width: int, dark: bool) -> None:
+    """Contrast, labels, order of focus and the rest; Chromium has no window below 500 pixels."""
+    for page in pages(run):
+        found = check(page, width=width, dark=dark)
+        assert found["wrong"] == [], page.name
+        assert found["passed"] > 20
+        assert found["size"][1] <= width, page.name
