@@ -16,6 +16,7 @@ from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.plan.runs import Run, RunTable
 
 DEFAULT = "default"
+_SHOWN = ("epochs", "batch_size", "learning_rate")
 Keys = tuple[str, ...]
 
 
@@ -127,6 +128,19 @@ def describe(run: Run, origins: Origins) -> list[tuple[str, ...]]:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         rows.append((".".join(keys), text, origins.of(run, keys)))
     return rows
+
+
+def in_short(run: Run) -> str:
+    """Return what a run does in a line: ``nli on multinli from mbert; epochs 2, ...``."""
+    values = run.specification
+    options = values["hyperparameters"]
+    what = run.task if run.kind == "finetuning" else run.kind
+    data = " ".join(filter(None, [values.get("train") or values["bitext"], run.language]))
+    words = [what, "on", data, "from", run.start or run.base]
+    if methods := methods_in(options):
+        words += ["with", *methods]
+    numbers = [f"{name.replace('_', ' ')} {options['optimisation'][name]:g}" for name in _SHOWN]
+    return f"{' '.join(words)}; {', '.join(numbers)}"
 
 
 def _leaves(values: Mapping[str, Any], place: Keys = ()) -> Iterator[tuple[Keys, Any]]:
