@@ -13,6 +13,7 @@ from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import completed
 from mbert_atlas.config.reading import read_yaml
+from mbert_atlas.labels import label
 from mbert_atlas.plan.runs import Run, RunTable
 
 DEFAULT = "default"
@@ -134,9 +135,11 @@ def in_short(run: Run) -> str:
     """Return what a run does in a line: ``nli on multinli from mbert; epochs 2, ...``."""
     values = run.specification
     options = values["hyperparameters"]
-    what = run.task if run.kind == "finetuning" else run.kind
-    data = " ".join(filter(None, [values.get("train") or values["bitext"], run.language]))
-    words = [what, "on", data, "from", run.start or run.base]
+    if run.kind == "finetuning":
+        words = [label(run.task), "on", values["train"], *(values.get("train_languages") or ())]
+    else:
+        words = [run.kind, "on", values["bitext"], str(run.language)]
+    words += ["from", run.start or run.base]
     if methods := methods_in(options):
         words += ["with", *methods]
     numbers = [f"{name.replace('_', ' ')} {options['optimisation'][name]:g}" for name in _SHOWN]

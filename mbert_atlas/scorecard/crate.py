@@ -140,11 +140,11 @@ class _Crate:
             *(str(Path(name).with_suffix(".png")) for name in item["figures"]),
             *(str(Path(name).with_suffix(".csv")) for name in item["tables"]),
         ]
-        datasets, encoders = self.record["datasets"], self.record["encoders"]
+        encoders = self.record["encoders"]
         used = [
             *(
-                self.source("data", name, "; ".join(datasets.get(name, ["derived"])))
-                for name in item.get("datasets", ())
+                self.source("data", name, "; ".join(data["origins"]) or name)
+                for name, data in item.get("datasets", {}).items()
             ),
             *(self.source("encoder", name, encoders[name]) for name in item.get("encoders", ())),
         ]

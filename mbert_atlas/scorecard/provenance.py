@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
 from mbert_atlas import __version__
-from mbert_atlas.corpora.cards import corpora_read
+from mbert_atlas.corpora.cards import read_origins
 from mbert_atlas.files import atomic_path, read_json
 from mbert_atlas.scorecard.cost import gpus_used, read_benchmark
 
@@ -66,13 +67,14 @@ class Tracer:
     ) -> None:
         self.results, self.encoders = results, encoders
         self.record_of, self.cost = cache(record_of), cache(self._cost)
+        self.read_origins = cache(read_origins)
 
     def describe(self, files: Collection[str]) -> dict[str, Any]:
         """Return what files were made from, as JSON values; nothing if there is no record of them.
 
-        ``measurements``: CSV files; ``runs``: seeds and hours by id; ``datasets``: languages by
-        name; ``encoders``: names; ``cost``: number of jobs and hours; ``started``, ``ended``: the
-        first and the last job.
+        ``measurements``: CSV files; ``runs``: seeds and hours by id; ``datasets``: languages and
+        what was read, with its revision, by name; ``encoders``: names; ``cost``: number of jobs
+        and hours; ``started``, ``ended``: the first and the last job.
         """
         behind = files_behind(files, self.record_of)
         records = {record.log: record for record in behind.values() if record}
@@ -101,12 +103,25 @@ class Tracer:
                 }
                 for run, item in sorted(runs.items())
             },
-            "datasets": {name: sorted(datasets[name]) for name in sorted(datasets)},
+            "datasets": {
+                name: {
+                    "languages": sorted(datasets[name]),
+                    "origins": self._origins(name, datasets[name]),
+                }
+                for name in sorted(datasets)
+            },
             "encoders": sorted({self.encoders[name] for name in behind if name in self.encoders}),
             "cost": {"jobs": len(records), **self._hours(records.values())},
             "started": _time(min(record.started for record in records.values())),
             "ended": _time(max(record.ended for record in records.values())),
         }
+
+    def _origins(self, dataset: str, languages: Collection[str]) -> list[str]:
+        """Return what was read for a dataset, or for some languages of it, by their cards."""
+        names = [f"{dataset}/{code}" for code in sorted(languages)] or [dataset]
+        cards = [Path(f"{self.results}/data/{name}.card.json") for name in names]
+        stated = (self.read_origins(card) for card in cards if card.is_file())
+        return list(dict.fromkeys(chain.from_iterable(stated)))
 
     def _hours(self, records: Iterable[Record]) -> dict[str, float]:
         total = self._sum(records)
@@ -165,7 +180,6 @@ def trace(stated: Mapping[str, Any], tracer: Tracer, output: Path, config: Path)
         "config": placed([str(config)])[0],
         "artifacts": artifacts,
         "runs": used("runs", stated["runs"]),
-        "datasets": used("datasets", data_sources(results / "data")),
         "encoders": used("encoders", origins),
     }
 
@@ -191,11 +205,6 @@ def write_config(config: Mapping[str, Any], output: Path) -> None:
     with atomic_path(output) as temporary:
         text = yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
         temporary.write_text(text, encoding="utf-8")
-
-
-def data_sources(folder: Path) -> dict[str, list[str]]:
-    """Return by dataset its corpora with licences, and what was read with its revision."""
-    return {name: text.split("; ") for name, text in corpora_read(folder).items()}
 
 
 def code_version(home: Path) -> dict[str, str]:
