@@ -44,13 +44,13 @@ Files = Mapping[str, Record | None]
 
 def files_behind(files: Iterable[str], record_of: Callable[[str], Record | None]) -> Files:
     """Return all files that some files were made from, with their records; they are among them."""
-    found, left = dict[str, Record | None](), list(files)
+    records, left = dict[str, Record | None](), list(files)
     while left:
         name = left.pop()
-        if name not in found:
-            record = found[name] = record_of(name)
+        if name not in records:
+            record = records[name] = record_of(name)
             left += record.inputs if record else ()
-    return found
+    return records
 
 
 class Tracer:
@@ -160,10 +160,10 @@ def trace(stated: Mapping[str, Any], tracer: Tracer, output: Path, config: Path)
 
     artifacts = {}
     for key, item in stated["artifacts"].items():
-        made = tracer.describe([*item["figures"], *item["tables"]])
-        measured = [*item["measurements"], *made.pop("measurements", ())]
+        origins = tracer.describe([*item["figures"], *item["tables"]])
+        measured = [*item["measurements"], *origins.pop("measurements", ())]
         files = item | {"measurements": list(dict.fromkeys(measured))}
-        artifacts[key] = made | {
+        artifacts[key] = origins | {
             name: files[name] if name == "target" else placed(files[name]) for name in files
         }
 
@@ -171,7 +171,7 @@ def trace(stated: Mapping[str, Any], tracer: Tracer, output: Path, config: Path)
         names = {name for item in artifacts.values() for name in item.get(kind, ())}
         return {name: texts[name] for name in sorted(names) if name in texts}
 
-    origins = {name: item["origin"] for name, item in stated["encoders"].items()}
+    encoders = {name: item["origin"] for name, item in stated["encoders"].items()}
     return {
         "run": stated["run"],
         "root": os.path.relpath(results, output.parent),
@@ -180,7 +180,7 @@ def trace(stated: Mapping[str, Any], tracer: Tracer, output: Path, config: Path)
         "config": placed([str(config)])[0],
         "artifacts": artifacts,
         "runs": used("runs", stated["runs"]),
-        "encoders": used("encoders", origins),
+        "encoders": used("encoders", encoders),
     }
 
 
