@@ -254,6 +254,7 @@ class WorkflowPlan(Plan):
         """Return what the provenance of a scope states of the plan, as parameter."""
         return {
             "run": self.config.run,
+            "results": self.results,
             "command": self.command(workflow),
             "presets": shlex.join(self._presets(workflow)),
             "artifacts": self.traced(scope),

@@ -28,16 +28,22 @@ _COMPLETED = "http://schema.org/CompletedActionStatus"
 
 
 def write_crate(
-    record: Path, output: Path, *, pages: Sequence[Path], workflow: Path, citation: Path
+    record: Path,
+    output: Path,
+    workflow: Path,
+    *,
+    pages: Sequence[Path],
+    snakefile: Path,
+    citation: Path,
 ) -> None:
-    """Write the metadata of the folder of ``output``, and a copy of the ``workflow`` into it.
+    """Write the metadata of the folder of ``output``, and ``workflow``, a copy of the Snakefile.
 
     ``record`` is what :func:`.provenance.trace` described; ``citation`` is a CITATION.cff.
     """
     crate = _Crate(output.parent, read_trace(record), yaml.safe_load(read_text(citation)))
-    with atomic_path(output.parent / workflow.name) as copy:
-        copy.write_text(read_text(workflow), encoding="utf-8")
-    crate.add_workflow(output.parent / workflow.name)
+    with atomic_path(workflow) as copy:
+        copy.write_text(read_text(snakefile), encoding="utf-8")
+    crate.add_workflow(workflow)
     crate.add_config()
     for key, item in crate.record["artifacts"].items():
         crate.add_artifact(key, item)

@@ -262,9 +262,8 @@ def crate_of(run: Path) -> Path:
     output = run / "ro-crate-metadata.json"
     pages = [Path(RUN) / "index.html"]
     record = Path(RUN) / "provenance.json"
-    write_crate(
-        record, Path(RUN) / output.name, pages=pages, workflow=ROOT / "Snakefile", citation=CITATION
-    )
+    paths = record, Path(RUN) / output.name, Path(RUN) / "workflow.smk"
+    write_crate(*paths, pages=pages, snakefile=ROOT / "Snakefile", citation=CITATION)
     return output
 
 
@@ -284,9 +283,9 @@ def test_the_crate_describes_the_run(run: Path) -> None:
     assert {name for name in used if not name.startswith("https://")} <= entities.keys()
     parts = [part["@id"] for part in entities["./"]["hasPart"]]
     assert all((run / part).is_file() for part in parts)
-    assert entities["./"]["mainEntity"] == {"@id": "Snakefile"}
+    assert entities["./"]["mainEntity"] == {"@id": "workflow.smk"}
     action = entities["#toy2020_figure1"]
-    assert action["instrument"] == {"@id": "Snakefile"}
+    assert action["instrument"] == {"@id": "workflow.smk"}
     assert {item["@id"] for item in action["result"]} == {
         "figures/toy2020/figure1.svg",
         "figures/toy2020/figure1.png",
@@ -346,7 +345,7 @@ def test_the_crate_is_valid(run: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == []
     broken = json.loads(output.read_text())
-    broken["@graph"] = [item for item in graph if item["@id"] != "Snakefile"]
+    broken["@graph"] = [item for item in graph if item["@id"] != "workflow.smk"]
     output.write_text(json.dumps(broken))
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1])

@@ -13,7 +13,7 @@ def trace_artifacts(snakemake: Snakemake) -> None:
     params, output = snakemake.params, snakemake.output
     write_config(snakemake.config, Path(output.config))
     paths = {item["path"]: name for name, item in params.stated["encoders"].items()}
-    tracer = Tracer(params.results, reader(), paths)
+    tracer = Tracer(params.stated["results"], reader(), paths)
     content = trace(params.stated, tracer, Path(output.record), Path(output.config))
     write_json(content | {"code": code_version(Path(params.home))}, output.record)
 
@@ -24,7 +24,8 @@ def write_crate(snakemake: Snakemake) -> None:
     write_crate(
         Path(snakemake.input.record),
         Path(snakemake.output.metadata),
+        Path(snakemake.output.workflow),
         pages=list(map(Path, snakemake.input.pages)),
-        workflow=Path(snakemake.params.snakefile["path"]),
+        snakefile=Path(snakemake.params.snakefile["path"]),
         citation=Path(snakemake.params.citation["path"]),
     )

@@ -14,7 +14,6 @@ use rule job as trace_artifacts with:
         "<results>/logs/{scope}provenance.log",
     localrule: True
     params:
-        results=plan.results,
         home=str(plan.home),
         stated=lambda wildcards: plan.provenance(workflow, wildcards.scope),
         job=plan.job("provenance:trace_artifacts"),
@@ -35,7 +34,7 @@ use rule job as write_crate with:
         ],
     output:
         metadata="<results>/ro-crate-metadata.json",
-        workflow="<results>/Snakefile",
+        workflow="<results>/workflow.smk",
     log:
         "<results>/logs/write_crate.log",
     localrule: True
