@@ -104,11 +104,7 @@ class Tracer:
                 for run, item in sorted(runs.items())
             },
             "datasets": {
-                name: {
-                    "languages": sorted(datasets[name]),
-                    "origins": self._origins(name, datasets[name]),
-                }
-                for name in sorted(datasets)
+                name: self._data(name, sorted(datasets[name])) for name in sorted(datasets)
             },
             "encoders": sorted({self.encoders[name] for name in behind if name in self.encoders}),
             "cost": {"jobs": len(records), **self._hours(records.values())},
@@ -116,12 +112,13 @@ class Tracer:
             "ended": _time(max(record.ended for record in records.values())),
         }
 
-    def _origins(self, dataset: str, languages: Collection[str]) -> list[str]:
+    def _data(self, dataset: str, languages: list[str]) -> dict[str, list[str]]:
         """Return what was read for a dataset, or for some languages of it, by their cards."""
-        names = [f"{dataset}/{code}" for code in sorted(languages)] or [dataset]
-        cards = [Path(f"{self.results}/data/{name}.card.json") for name in names]
-        stated = (self.read_origins(card) for card in cards if card.is_file())
-        return list(dict.fromkeys(chain.from_iterable(stated)))
+        names = [f"{dataset}/{code}" for code in languages] or [dataset]
+        cards = [f"data/{name}.card.json" for name in names]
+        cards = [card for card in cards if Path(self.results, card).is_file()]
+        origins = chain.from_iterable(self.read_origins(Path(self.results, card)) for card in cards)
+        return {"languages": languages, "cards": cards, "origins": list(dict.fromkeys(origins))}
 
     def _hours(self, records: Iterable[Record]) -> dict[str, float]:
         total = self._sum(records)

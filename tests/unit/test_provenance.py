@@ -45,7 +45,10 @@ JOBS = {
         80,
     ),
     f"{RUN}/runs/nli/seed2/predictions.parquet": (
-        [f"{RUN}/data/xnli.parquet", f"{RUN}/data/texts/hi.parquet", "encoders/many"],
+        [
+            *(f"{RUN}/data/{name}.parquet" for name in ("xnli", "texts/hi", "pieces/hi")),
+            "encoders/many",
+        ],
         "finetune/nli/seed2",
         20,
         140,
@@ -122,8 +125,17 @@ def test_runs_data_encoders_and_cost_of_a_figure_are_those_behind_its_files(run:
     assert item["measurements"] == ["measurements/toy2020/table1.csv"]
     assert item["runs"] == {"nli": {"seeds": [1, 2], "hours": pytest.approx(180 / 3600)}}
     assert item["datasets"] == {
-        "texts": {"languages": ["hi"], "origins": ["texts/hi (CC0)", "hiwiki.bz2: mirror"]},
-        "xnli": {"languages": [], "origins": ["xnli (CC0)", "XNLI-1.0.zip at 1a2b"]},
+        "pieces": {"languages": ["hi"], "cards": [], "origins": []},
+        "texts": {
+            "languages": ["hi"],
+            "cards": ["data/texts/hi.card.json"],
+            "origins": ["texts/hi (CC0)", "hiwiki.bz2: mirror"],
+        },
+        "xnli": {
+            "languages": [],
+            "cards": ["data/xnli.card.json"],
+            "origins": ["xnli (CC0)", "XNLI-1.0.zip at 1a2b"],
+        },
     }
     # Two trainings by their benchmarks, four jobs of 10, 10, 2 and 2 s by the clock.
     assert item["cost"] == {
@@ -292,7 +304,7 @@ def test_the_crate_describes_the_run(run: Path) -> None:
         "measurements/toy2020/table1.csv",
     }
     assert {item["@id"] for item in action["object"]} == {
-        *("config.yaml", "#data-texts", "#data-xnli", "#encoder-many")
+        *("config.yaml", "#data-pieces", "#data-texts", "#data-xnli", "#encoder-many")
     }
     assert (action["startTime"], action["endTime"]) == (
         "1970-01-01T00:00:00+00:00",
