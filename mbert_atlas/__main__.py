@@ -1,11 +1,4 @@
-"""What a config means, and what runs have found: ``python -m mbert_atlas --help``.
-
-python -m mbert_atlas check config/small.yaml mine.yaml           # names all mistakes
-python -m mbert_atlas runs --configfile config/demo.yaml          # lists training runs
-python -m mbert_atlas show nli --configfile config/demo.yaml      # explains one of them
-python -m mbert_atlas compare results/A results/B --output DIR    # compares finished runs
-python -m mbert_atlas publish results/A docs/results/A            # copies pages and pictures
-"""
+"""What a config means, and what runs have found: ``python -m mbert_atlas --help``."""
 
 import argparse
 import json
@@ -56,9 +49,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     check = commands.add_parser("check", help="name all mistakes of config files")
     check.add_argument("configfile", nargs="*", help="files, later ones override earlier ones")
     files = argparse.ArgumentParser(add_help=False)
-    files.add_argument(
-        "--configfile", nargs="*", default=[], metavar="FILE", help="as for Snakemake"
-    )
+    files.add_argument("--configfile", nargs="*", default=[], metavar="FILE", help="presets")
     commands.add_parser("runs", parents=[files], help="list the training runs")
     show = commands.add_parser("show", parents=[files], help="explain a training run")
     show.add_argument("run", help="its id, see `runs`")
@@ -93,23 +84,19 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
     for seed, job in zip(run.seeds, jobs, strict=True):
         files = [("input", name, file) for name, file in job["input"]]
         files += [("output", "", file) for file in job["output"]]
-        print(f"\nseed {seed}: {job['rule']}, {job['reason'] or 'up to date'}")
-        print(aligned(files))
+        print(f"\nseed {seed}: {job['rule']}, {job['reason'] or 'up to date'}\n{aligned(files)}")
     roots = [f"workflow.jobs.{jobs[0]['function']}"]
     roots += [f"mbert_atlas.{root}" for root in (run.code if run.kind == "finetuning" else ())]
     labels = Fingerprints().explain(*roots)
-    print(f"\ncode: {' '.join(roots)}")
-    print(aligned(list(labels.items())))
+    print(f"\ncode: {' '.join(roots)}\n{aligned(list(labels.items()))}")
 
 
 def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, Any]]:
     """Return what Snakemake plans for the jobs of a run, by seed; an AtlasError if it cannot."""
     kind = "counts" if run.kind == "adjustment" else "predictions"
-    targets = [
-        path(kind, run=run.id, seed=seed).replace("<results>", f"results/{config.run}")
-        for seed in run.seeds
-    ]
-    configfiles = [word for preset in presets for word in ("--configfile", preset)]
+    paths = [path(kind, run=run.id, seed=seed) for seed in run.seeds]
+    targets = [name.replace("<results>", f"results/{config.run}") for name in paths]
+    configfiles = [f"--configfile={preset}" for preset in presets]
     command = [sys.executable, "-m", "workflow.dryrun", *targets, *configfiles]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

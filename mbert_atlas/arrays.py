@@ -8,12 +8,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from mbert_atlas.files import atomic_directory, read_json, write_json
+
+Array = npt.NDArray[Any]
 
 
 def offsets_of(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -30,12 +32,10 @@ class Ragged:
     offsets: npt.NDArray[np.int64]  # shape (n + 1,); row i is values[offsets[i]:offsets[i + 1]]
 
     @classmethod
-    def from_rows(
-        cls, rows: Iterable[Sequence[Any] | npt.NDArray[Any]], dtype: npt.DTypeLike
-    ) -> Self:
+    def from_rows(cls, rows: Iterable[Sequence[Any] | Array], dtype: npt.DTypeLike) -> Self:
         """Pack ``rows``, each a one-dimensional sequence, into one array of ``dtype``."""
         kept = [np.asarray(row, dtype=dtype) for row in rows]
-        values = np.concatenate(kept) if kept else np.empty(0, dtype=dtype)
+        values = np.concatenate([np.empty(0, dtype=dtype), *kept])
         return cls(values, offsets_of([len(row) for row in kept]))
 
     def __len__(self) -> int:
@@ -61,12 +61,8 @@ class Ragged:
         return np.diff(self.offsets)
 
     def padded(
-        self,
-        rows: npt.NDArray[np.int64],
-        fill: int | float,
-        dtype: npt.DTypeLike = np.int64,
-        multiple: int = 1,
-    ) -> npt.NDArray[Any]:
+        self, rows: Array, fill: int | float, dtype: npt.DTypeLike = np.int64, multiple: int = 1
+    ) -> Array:
         """Return some rows (shape ``(k,)``), filled up on the right, as ``(k, width)``.
 
         The width is that of the longest row, rounded up to a multiple of ``multiple``.
@@ -85,24 +81,20 @@ class Ragged:
 class TokenStore:
     """What :func:`load_arrays` returns: arrays by name, and the facts about them."""
 
-    arrays: Mapping[str, npt.NDArray[Any] | Ragged]
+    arrays: Mapping[str, Array | Ragged]
     meta: Mapping[str, Any]
 
     def ragged(self, name: str) -> Ragged:
         """Return a ragged array by name."""
-        value = self.arrays[name]
-        assert isinstance(value, Ragged), f"array {name!r} is dense"
-        return value
+        return cast(Ragged, self.arrays[name])
 
-    def dense(self, name: str) -> npt.NDArray[Any]:
+    def dense(self, name: str) -> Array:
         """Return a dense array by name."""
-        value = self.arrays[name]
-        assert not isinstance(value, Ragged), f"array {name!r} is ragged"
-        return value
+        return cast(Array, self.arrays[name])
 
 
 def save_arrays(
-    path: Path | str, arrays: Mapping[str, npt.NDArray[Any] | Ragged], meta: Mapping[str, Any]
+    path: Path | str, arrays: Mapping[str, Array | Ragged], meta: Mapping[str, Any]
 ) -> None:
     """Write a token store, atomically; ``meta`` must be JSON."""
     with atomic_directory(path) as folder:
@@ -116,13 +108,9 @@ def save_arrays(
 
 
 def create_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np.memmap[Any, Any]:
-    """Create a ``.npy`` file to be filled through memory, its space on disk taken at once.
-
-    Writing to a hole of the file on a full disk would kill the process (SIGBUS) without a word.
-
-    Raises OSError if the disk is full.
-    """
+    """Create a ``.npy`` file to be filled through memory; raise OSError if the disk is full."""
     array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    # Writing to a hole of the file on a full disk would kill the process (SIGBUS) without a word.
     if hasattr(os, "posix_fallocate"):  # macOS has none
         with open(path, "r+b") as stream:
             os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
@@ -133,10 +121,10 @@ def load_arrays(path: Path | str) -> TokenStore:
     """Open a token store memory-mapped."""
     path = Path(path)
     meta = read_json(path / "meta.json")
-    arrays: dict[str, npt.NDArray[Any] | Ragged] = {}
+    arrays: dict[str, Array | Ragged] = {}
     for name in meta["arrays"]:
         ragged = (path / f"{name}.offsets.npy").exists()
         parts = [f"{name}.values.npy", f"{name}.offsets.npy"] if ragged else [f"{name}.npy"]
-        loaded = [np.load(path / part, mmap_mode="r", allow_pickle=False) for part in parts]
+        loaded = [np.load(path / part, mmap_mode="r") for part in parts]
         arrays[name] = Ragged(*loaded) if ragged else loaded[0]
     return TokenStore(arrays, meta)

@@ -10,8 +10,7 @@ from mbert_atlas.randomness import generator
 Order = Literal["bucketed", "shuffled", "sequential"]
 Indices = npt.NDArray[np.int64]
 
-_BATCHES_PER_CHUNK = 100
-"""Batches sorted by length together: enough to leave next to no padding, and still random."""
+_BATCHES_PER_CHUNK = 100  # sorted by length together: next to no padding, and still random
 
 
 def epoch_batches(
@@ -20,15 +19,13 @@ def epoch_batches(
     """Cut one epoch into optimiser steps; a permutation of all examples.
 
     Every batch has ``batch_size`` examples, one may have fewer. ``bucketed`` shuffles the
-    examples, sorts chunks of 100 batches by length, cuts them into batches and shuffles the
-    batches, so that a batch holds examples of similar length (in tokens) while its company changes
-    from epoch to epoch.
+    examples, sorts chunks of 100 batches by length in tokens, cuts them and shuffles the batches:
+    similar lengths, and other company in each epoch.
     """
-    count = len(lengths)
     if order == "sequential":
-        return _cut(np.arange(count, dtype=np.int64), batch_size)
+        return _cut(np.arange(len(lengths), dtype=np.int64), batch_size)
     random = generator(seed, "order", epoch)
-    shuffled = random.permutation(count).astype(np.int64)
+    shuffled = random.permutation(len(lengths)).astype(np.int64)
     if order == "shuffled":
         return _cut(shuffled, batch_size)
     batches = []
@@ -40,8 +37,7 @@ def epoch_batches(
 def micro_batches(indices: Indices, lengths: Indices, token_budget: int) -> list[Indices]:
     """Split examples, longest first, into groups whose padded size is within ``token_budget``.
 
-    An example longer than the budget is a separate group. ``lengths`` are the tokens of all
-    examples, also of those not among ``indices``.
+    A longer example is a separate group. ``lengths`` are the tokens of all examples.
     """
     ordered = indices[np.argsort(-lengths[indices], kind="stable")]
     groups, start = [], 0

@@ -18,8 +18,7 @@ class Cell:
     protocol: Literal["published", "corrected", ""] = ""
     seed: int | None = None  # of the run
     path: str = ""  # the file behind the cell; empty if there are several, see `paths`
-    # Question answering: questions in the `same` language as the contexts; in the `target` language
-    # about English contexts; or in `english` about target contexts.
+    # Language of questions: that of the contexts; or one of both is English.
     questions: Literal["same", "target", "english"] = "same"
     normalisation: Literal["squad", "mlqa"] = "squad"  # of answers, corrected protocol
     layers: str = ""  # that the condition is about, such as `1-2`
@@ -27,6 +26,13 @@ class Cell:
     paths: Mapping[str, str] = field(default_factory=dict, hash=False)  # several files, by role
     # Anything else that a single paper's measure needs, as plain JSON values.
     facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of measured rows that the cell decides: those with a value."""
+        names = ("task", "model", "condition", "source", "layers", "protocol", "seed")
+        values = {name: getattr(self, name) for name in names} | {"target": self.language}
+        return {name: value for name, value in values.items() if value not in ("", None)}
 
 
 def files_of(cells: Iterable[Cell]) -> list[str]:
@@ -36,22 +42,14 @@ def files_of(cells: Iterable[Cell]) -> list[str]:
 
 def as_values(cells: Iterable[Cell]) -> list[dict[str, Any]]:
     """Return the cells as plain values without defaults: a rule's parameter."""
-    defaults = vars(Cell())
-    return [
-        {name: value for name, value in vars(cell).items() if value != defaults[name]}
-        for cell in cells
-    ]
+    defaults = vars(Cell()).items()
+    return [dict(item for item in vars(cell).items() if item not in defaults) for cell in cells]
 
 
 def with_files(values: Iterable[Mapping[str, Any]], files: Sequence[str]) -> list[Cell]:
-    """Return the cells of :func:`as_values` with the files where a rule found them.
+    """Return the cells of :func:`as_values` with their files as a rule's input, in that order.
 
-    Args:
-        values: one mapping per cell.
-        files: the rule's input, in the order of :func:`files_of`.
-
-    Raises:
-        StopIteration, ValueError: if there are fewer, or more, files than the cells have.
+    Raises StopIteration or ValueError if there are fewer, or more, files than the cells have.
     """
     left = map(str, files)
     cells = []

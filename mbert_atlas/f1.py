@@ -7,7 +7,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-Labels = Sequence[str] | Sequence[int] | npt.NDArray[Any]
+Array = npt.NDArray[Any]
+Labels = Sequence[str] | Sequence[int] | Array
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class ClassCounts:
     Scores have shape ``(...)``; without any item they are 0.
     """
 
-    counts: npt.NDArray[Any]
+    counts: Array
 
     @classmethod
     def of(cls, gold: Labels, prediction: Labels) -> Self:
@@ -27,13 +28,7 @@ class ClassCounts:
         return cls(cls.by_sentence(*sides, np.array([len(gold)]), len(labels)).counts[0])
 
     @classmethod
-    def by_sentence(
-        cls,
-        gold: npt.NDArray[Any],
-        prediction: npt.NDArray[Any],
-        lengths: npt.NDArray[Any],
-        classes: int,
-    ) -> Self:
+    def by_sentence(cls, gold: Array, prediction: Array, lengths: Array, classes: int) -> Self:
         """Count labels by sentence, int64, shape ``(sentences, classes, 3)``.
 
         Labels are numbers below ``classes``, those of all sentences one after the other, shape
@@ -44,15 +39,14 @@ class ClassCounts:
         counts = [np.bincount(column, minlength=len(lengths) * classes) for column in columns]
         return cls(np.stack(counts, axis=-1).reshape(len(lengths), classes, 3))
 
-    # Gold a a b and predicted a b b give [[1, 2, 1], [1, 1, 2]]: accuracy 2/3, and F1 of a is
-    # 2 * 1 / (2 + 1).
+    # Gold a a b and predicted a b b give [[1, 2, 1], [1, 1, 2]]: accuracy 2/3, F1 of a 2 / (2 + 1).
 
-    def accuracy(self) -> npt.NDArray[Any]:
+    def accuracy(self) -> Array:
         """Return the accuracy."""
         right, gold, _ = np.moveaxis(self.counts.sum(axis=-2), -1, 0)
         return _ratio(right, gold)
 
-    def macro_f1(self, classes: Literal["present", "union"]) -> npt.NDArray[Any]:
+    def macro_f1(self, classes: Literal["present", "union"]) -> Array:
         """Return the mean F1 over classes: those of the gold labels (``present``), or ``union``.
 
         The latter, scikit-learn's default, has also those that are only predicted, with an F1 of 0.
@@ -62,18 +56,18 @@ class ClassCounts:
         each = _ratio(2 * right, gold + predicted)
         return _ratio((each * kept).sum(axis=-1), kept.sum(axis=-1))
 
-    def micro_f1(self) -> npt.NDArray[Any]:
+    def micro_f1(self) -> Array:
         """Return the F1 over all items, which equals the accuracy where every item has a class."""
         return micro_f1(self.counts.sum(axis=-2))
 
 
-def micro_f1(sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def micro_f1(sums: Array) -> Array:
     """Return F1 from sums of right, gold and predicted items, shape ``(..., 3)``; 0 without any."""
     right, gold, predicted = np.moveaxis(sums, -1, 0)
     return _ratio(2 * right, gold + predicted)
 
 
-def _ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _ratio(part: Array, whole: Array) -> Array:
     """Return a quotient, float32 of float32; 0 where the denominator is 0."""
     return np.asarray(part / np.maximum(whole, 1))
 
@@ -85,8 +79,7 @@ class SpanScorer:
     it to tags without prefixes: seqeval takes the first letter for the prefix, the rest for the
     type, and a maximal run of equal types for one span.
 
-    Where spans begin and end depends on pairs of neighbouring tags only, so that seqeval's rules
-    are evaluated once for all pairs of the tags that occur, ``labels``.
+    Seqeval's rules are about neighbouring tags; all pairs of ``labels`` are evaluated once.
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
@@ -102,9 +95,7 @@ class SpanScorer:
             for rule in (start_of_chunk, end_of_chunk)
         )
 
-    def counts(
-        self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
-    ) -> npt.NDArray[np.int64]:
+    def counts(self, gold: Array, prediction: Array, lengths: Array) -> npt.NDArray[np.int64]:
         """Count correct, gold and predicted spans, int64, shape ``(sentences, types, 3)``.
 
         Tags of all sentences are concatenated, as indices of the labels, shape ``(words,)``;
@@ -113,26 +104,21 @@ class SpanScorer:
         sides = [self._spans(codes, lengths) for codes in (gold, prediction)]
         is_right = np.isin(sides[0][0], sides[1][0])
         right = sides[0][0][is_right], sides[0][1][is_right]
-        places = int(lengths.sum()) + len(lengths)
+        places, size = int(lengths.sum()) + len(lengths), len(lengths) * self._type_count
         past = np.cumsum(lengths + 1)  # one past each sentence, with the place after its end
         columns = []
         for keys, types in (right, *sides):
             sentences = np.searchsorted(past, keys // places % places, side="right")
-            cells = sentences * self._type_count + types
-            columns.append(np.bincount(cells, minlength=len(lengths) * self._type_count))
+            columns.append(np.bincount(sentences * self._type_count + types, minlength=size))
         return np.stack(columns, axis=-1).reshape(len(lengths), self._type_count, 3)
 
-    def f1(
-        self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
-    ) -> dict[str, float]:
+    def f1(self, gold: Array, prediction: Array, lengths: Array) -> dict[str, float]:
         """Return ``macro`` (mean over span types) and ``micro`` F1; see :meth:`counts`."""
         counts = self.counts(gold, prediction, lengths).sum(axis=0)
         types = ClassCounts(counts[counts.any(axis=1)])  # those that occur
         return {"macro": float(types.macro_f1("union")), "micro": float(types.micro_f1())}
 
-    def _spans(
-        self, codes: npt.NDArray[Any], lengths: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _spans(self, codes: Array, lengths: Array) -> tuple[Array, Array]:
         """Return a unique key of each span, and its type."""
         # With one place outside after each sentence, the sentences "B-PER I-PER" and "O" are
         #     tags    B-PER I-PER out O   out    and     before  out B-PER I-PER out O

@@ -1,6 +1,7 @@
 """Reading and writing files; every output is written under a temporary name and renamed."""
 
 import bz2
+import errno
 import glob
 import gzip
 import hashlib
@@ -29,7 +30,8 @@ _ROWS_PER_GROUP = 16_384  # small, so that sampling from a large file decodes li
 
 
 def _temporary_name(path: Path) -> Path:
-    """Return where ``path`` is written first; deletes what jobs killed a day ago left there."""
+    """Return the first name of ``path``; make its folder, delete what killed jobs left there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     for stale in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         with suppress(FileNotFoundError):  # of another job, which has just ended
             if time.time() - stale.stat().st_mtime > _DAY:
@@ -43,12 +45,11 @@ def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (28, 122):  # ENOSPC, EDQUOT
-            raise TransientError(
-                f"{path}: no space left while writing ({error.strerror}); "
-                "free space or point the run at another disk, then start again."
-            ) from error
-        raise
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        problem = f"{path}: no space left while writing ({error.strerror})"
+        fix = "free space or point the run at another disk, then start again."
+        raise TransientError(f"{problem}; {fix}") from error
 
 
 @contextmanager
@@ -58,7 +59,6 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
     Raises TransientError if the disk is full.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary_name(path)
     try:
         with full_disk_in_one_sentence(path):
@@ -72,7 +72,6 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Like :func:`atomic_path` for a folder, which replaces an older one of that name."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary_name(path)
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
@@ -192,10 +191,7 @@ def sha256_of(path: Path | str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-_DAMAGE = (
-    *(EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error),
-    *(zipfile.BadZipFile, tarfile.TarError),
-)
+_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError, OSError)
 
 
 @contextmanager
@@ -203,11 +199,11 @@ def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
     """Raise a DataError if the archive ``place`` turns out to be damaged while it is read."""
     try:
         yield
-    except (*_DAMAGE, OSError) as error:
-        if isinstance(error, _DAMAGE) or error.errno is None:  # bz2's is a bare OSError
-            problem = f"the archive is cut short or damaged ({error})"
-            raise DataError(place, "", problem, AGAIN) from error
-        raise
+    except _DAMAGE as error:
+        if getattr(error, "errno", None) is not None:  # gzip's and bz2's OSErrors have none
+            raise
+        problem = f"the archive is cut short or damaged ({error})"
+        raise DataError(place, "", problem, AGAIN) from error
 
 
 @contextmanager
@@ -221,9 +217,8 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         raise DataError(path, "", "no such file", "fetch it or correct the path")
     if path.stat().st_size == 0:
         raise DataError(path, "", "the file is empty", AGAIN)
-    openers: dict[str, Callable[..., Any]]
     openers = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    opener = openers.get(path.suffix, open)
+    opener: Callable[..., Any] = openers.get(path.suffix, open)
     with damage_in_one_sentence(path), opener(path, "rb") as stream:
         # The archive classes split lines in Python; a buffer does so in C, several times faster.
         yield cast(BinaryIO, io.BufferedReader(stream, 1 << 16))

@@ -1,11 +1,9 @@
 """A fingerprint of the code that a result depends on: a parameter of jobs, which rerun with it.
 
-It reads code without running it and follows names from its roots to functions, classes and
-constants, to those that they use, and so on.
+Names are followed, without running code, from roots to functions, classes and constants, and on.
 
 - A function, a class (whole, as methods are called through objects) or an assignment counts if it
-  is reached. What else a module does on import (calls, loops, ``X[...] = ...``) counts if the
-  module is imported.
+  is reached; what else a module does on import (calls, loops, ``X[...] = ...``), if it is imported.
 - A module that is used as an object counts whole, a package with its files that are not code; so
   do modules that a string names, or that ``import_module(f"...")`` can mean.
 - All entries of a :class:`mbert_atlas.registry.Registry` count, unless a root selects some of them.
@@ -13,9 +11,8 @@ constants, to those that they use, and so on.
   blocks and descriptions of pydantic fields do not count.
 
 What Python does implicitly with subclasses, annotations or names in strings cannot be followed; a
-test keeps it out of the package. A root is a definition, such as ``workflow.jobs.report:cost`` or
-``mbert_atlas.tasks.tagging:Tagging``; or a registry and the keys of the entries that count, such as
-``mbert_atlas.tasks:TASKS[nli,qa]``, which only limits what follows from it.
+test keeps it out of the package. A root is a definition, such as ``mbert_atlas.tasks.qa:QA``; or a
+registry and some keys, ``mbert_atlas.tasks:TASKS[nli,qa]``, which only limits what follows.
 
 ``python -m mbert_atlas.fingerprint ROOT...`` prints what the fingerprint of roots consists of.
 """
@@ -23,6 +20,7 @@ test keeps it out of the package. A root is a definition, such as ``workflow.job
 from __future__ import annotations
 
 import ast
+import fnmatch
 import hashlib
 import json
 import re
@@ -30,7 +28,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -52,8 +49,8 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 class Fingerprints:
     """The fingerprints of roots, computed when requested; reading code takes seconds.
 
-    The packages ``mbert_atlas`` and ``workflow`` are in ``root``. Fingerprints in the JSON file
-    ``stored_in`` are used while all files of the code have the sizes and times that they had.
+    Those in the JSON file ``stored_in`` are used while all files of the code in ``root`` have the
+    sizes and times that they had.
     """
 
     def __init__(self, root: Path = _ROOT, stored_in: Path | None = None) -> None:
@@ -74,8 +71,7 @@ class Fingerprints:
         key = " ".join(roots)
         if key not in self._known:
             reached = self._code.reached(roots)
-            text = "\n".join(f"{label}={content}" for label, content in reached)
-            self._known[key] = hashlib.sha256(text.encode()).hexdigest()[:16]
+            self._known[key] = _digest("\n".join(map("=".join, reached)), 16)
             if self._cache:
                 with suppress(OSError, AtlasError):
                     write_json({"state": self._state, "fingerprints": self._known}, self._cache)
@@ -86,10 +82,11 @@ class Fingerprints:
 
         ``module:`` is what a module does on import, ``module:*`` a module used as an object.
         """
-        return {
-            label: hashlib.sha256(content.encode()).hexdigest()[:8]
-            for label, content in self._code.reached(roots)
-        }
+        return {label: _digest(content, 8) for label, content in self._code.reached(roots)}
+
+
+def _digest(text: str, digits: int) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
 def _state(root: Path) -> str:
@@ -97,7 +94,7 @@ def _state(root: Path) -> str:
     paths = sorted(path for name in _PACKAGES for path in (root / name).rglob("*"))
     stats = [(path, path.stat()) for path in paths if "__pycache__" not in path.parts]
     state = [sys.version, *([str(path), it.st_size, it.st_mtime_ns] for path, it in stats)]
-    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
+    return _digest(json.dumps(state), 64)
 
 
 class _Import(NamedTuple):
@@ -154,8 +151,7 @@ class _Code:
         module = self.module(name)
         if module is None:
             return _Reached("", set(), {})
-        bound: list[tuple[str, set[str]]] = []
-        more, entries = {f"{name}:"}, dict[str, set[str]]()
+        bound, more, entries = list[tuple[str, set[str]]](), {f"{name}:"}, dict[str, set[str]]()
         if item == "*":
             more |= {f"{name}:{each}" for each in module.definitions}
             bound = [(each, self._targets(module, each, [])) for each in module.imports if each]
@@ -196,9 +192,7 @@ class _Code:
         for each in module.imports.get(item, []):
             if each[1:] != (name, item):
                 labels |= self._find(each.module, each.item)
-        if not labels and self.module(f"{name}.{item}"):
-            return {f"{name}.{item}:"}
-        return labels or {f"{name}:*"}
+        return labels or {f"{name}.{item}:" if self.module(f"{name}.{item}") else f"{name}:*"}
 
     def _run(self, imports: Iterable[_Import]) -> set[str]:
         """Return the labels of the modules that imports execute."""
@@ -207,11 +201,10 @@ class _Code:
 
     def _matching(self, glob: str) -> set[str]:
         """Return the labels of the modules whose name matches a pattern, or else a part of it."""
-        names = {
-            ".".join(path.relative_to(self._root).with_suffix("").parts).removesuffix(".__init__")
-            for path in (self._root / _PACKAGE).rglob("*.py")
-        }
-        fits = {f"{name}:*" for name in names if fnmatchcase(name, glob) and self.module(name)}
+        files = (self._root / _PACKAGE).rglob("*.py")
+        paths = [".".join(file.relative_to(self._root).with_suffix("").parts) for file in files]
+        names = fnmatch.filter((path.removesuffix(".__init__") for path in paths), glob)
+        fits = {f"{name}:*" for name in names if self.module(name)}
         return fits or (self._matching(glob.rpartition(".")[0]) if "." in glob else set())
 
     def _module(self, name: str) -> _Module | None:
@@ -235,16 +228,14 @@ class _Module:
         self.folder = path.parent if path and path.name == "__init__.py" else None
         self.imports: dict[str, list[_Import]] = defaultdict(list)
         self.uses: dict[str, list[_Uses]] = defaultdict(list)
-        body = list[ast.stmt]()
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body if path else ():
-            part = _TYPING.get(ast.unparse(getattr(statement, "test", ast.Pass())))
-            body += getattr(statement, part) if part else [statement]
-        for statement in body:
-            names, uses = _names_bound(statement), _Uses(name, statement)
-            for bound in names:
-                self.uses[bound].append(uses)
-            for item in uses.imports if not names or "" in names else ():
-                self.imports[item.bound].append(item)
+        for outer in ast.parse(path.read_text(encoding="utf-8")).body if path else ():
+            part = _TYPING.get(ast.unparse(getattr(outer, "test", ast.Pass())))
+            for statement in getattr(outer, part) if part else [outer]:
+                names, uses = _names_bound(statement), _Uses(name, statement)
+                for bound in names:
+                    self.uses[bound].append(uses)
+                for item in uses.imports if not names or "" in names else ():
+                    self.imports[item.bound].append(item)
         self.definitions = self.uses.keys() - {""}
 
     def data(self) -> list[str]:
@@ -322,10 +313,8 @@ class _Uses(ast.NodeTransformer):
 
     def _pattern(self, argument: ast.expr) -> str:
         """Return which modules an argument of ``import_module`` can mean."""
-        if isinstance(argument, ast.Constant):
-            return str(argument.value)
         if not isinstance(argument, ast.JoinedStr):
-            return "*"
+            return str(argument.value) if isinstance(argument, ast.Constant) else "*"
         text = ast.unparse(argument)[2:-1].replace("{__name__}", self._module)
         return re.sub(r"\{[^}]*\}", "*", text)
 

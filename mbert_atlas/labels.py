@@ -3,39 +3,20 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+_CAPITALS = (
+    "AER AMI AUC BERT CKA DAR DensRay F1 GloVe L LAS LDA mBERT MLQA MRR NER NLI POS QA SQuAD "
+    "UDPOS Wikipedia XNLI XQuAD"
+)
 _WORDS = {
-    "aer": "AER",
-    "ami": "AMI",
-    "auc": "AUC",
+    **{word.lower(): word for word in _CAPITALS.split()},
     "avg": "average",
-    "bert": "BERT",
     "bleu1": "BLEU-1",
-    "cka": "CKA",
-    "dar": "DAR",
-    "densray": "DensRay",
     "embert": "extended mBERT",
-    "f1": "F1",
-    "glove": "GloVe",
-    "l": "L",
-    "las": "LAS",
-    "lda": "LDA",
     "lr": "learning rate",
-    "mbert": "mBERT",
     "mds": "shift",
-    "mlqa": "MLQA",
-    "mrr": "MRR",
-    "ner": "NER",
-    "nli": "NLI",
-    "pos": "POS",
-    "qa": "QA",
-    "squad": "SQuAD",
     "tsne": "t-SNE",
     "tydiqa": "TyDi QA",
-    "udpos": "UDPOS",
-    "wikipedia": "Wikipedia",
     "xlmr": "XLM-R",
-    "xnli": "XNLI",
-    "xquad": "XQuAD",
 }
 _PHRASES = {
     "accuracy_drop_percent": "relative accuracy drop (%)",
@@ -68,7 +49,6 @@ _PHRASES = {
     "fine_tuned": "fine-tuned",
     "finetune_all_layers": "fine-tuned, all layers",
     "finetune_last_6_layers": "fine-tuned, last 6 layers",
-    "finetune_last_6_layers+mds": "fine-tuned, last 6 layers, with shift",
     "fr_tran": "French, transcripts",
     "fr_wiki": "French, Wikipedia",
     "gain_over_original": "gain over the original",
@@ -87,7 +67,6 @@ _PHRASES = {
     "mean_ratio": "ratio of mean distances",
     "mean_x": "mean of the others",
     "minibatch": "batch size",
-    "mlqa:qa": "MLQA",
     "mlqa_translated_squad": "MLQA, fine-tuned on translated SQuAD",
     "mrr": "MRR (%)",
     "n_draws": "combinations tried",
@@ -111,9 +90,7 @@ _PHRASES = {
     "squad_en": "SQuAD, English",
     "stripped_all_layers": "case and accents stripped, all layers",
     "stripped_last_6_layers": "case and accents stripped, last 6 layers",
-    "stripped_last_6_layers+mds": "case and accents stripped, last 6 layers, with shift",
     "third_language_rate": "rate of tokens of a third language",
-    "token_f1": "token F1",
     "token_level_f1": "F1 over single words",
     "tokens_all": "aligned: all tokens",
     "tokens_cls": "aligned: [CLS]",
@@ -122,33 +99,30 @@ _PHRASES = {
     "top_100_dimensions_share": "share of the 100 largest dimensions in the L2 distance (%)",
     "top_10_dimensions_share": "share of the 10 largest dimensions in the L2 distance (%)",
     "tsne_sample": "sample of the t-SNE",
-    "tydiqa:qa": "TyDi QA",
     "v_measure": "V-measure",
     "v_measure_chance": "V-measure by chance",
     "v_measure_gain": "gain of the V-measure",
     "xnli_mixed": "mixed-language XNLI",
-    "xquad:qa": "XQuAD",
 }
-_OF_CLASSES = re.compile(r"(.+)_(label|language_target|language_wikipedia)")
-_CLASSES = {
-    "label": "labels",
-    "language_target": "languages of the test set",
-    "language_wikipedia": "languages of Wikipedia",
+_ENDINGS = {
+    "_label": ", labels",
+    "_language_target": ", languages of the test set",
+    "_language_wikipedia": ", languages of Wikipedia",
+    "_low": ", lower end of its interval",
+    "_high": ", upper end of its interval",
+    "+mds": ", with shift",
+    ":qa": "",
 }
-_COMPARED = re.compile(
-    r"(.+?)_(holm_p_value|p_value|gain_low|gain_high|effect_size|minus)(?:_vs)?_(.+)"
-)
 _COMPARISONS = {
-    "p_value": "p-value of the difference from",
     "holm_p_value": "p-value of the difference from",
+    "p_value": "p-value of the difference from",
     "gain_low": "lower end of the gain over",
     "gain_high": "upper end of the gain over",
     "effect_size": "effect size of the difference from",
     "minus": "difference from",
 }
+_COMPARED = re.compile(rf"(.+?)_({'|'.join(_COMPARISONS)})(?:_vs)?_(.+)")
 _PREFIX = re.compile(r"(token|span|entity|micro)_(.+)")
-_END = re.compile(r"(.+)_(low|high)")
-_ENDS = {"low": "lower end of its interval", "high": "upper end of its interval"}
 _BETWEEN_WORDS = re.compile(r"_|(?<=[a-z])-(?=[a-z])")
 
 
@@ -164,10 +138,9 @@ def label(name: str, names: Mapping[str, str] | None = None) -> str:
         holm = " (Holm)" if match[2] == "holm_p_value" else ""
         compared = f"{_COMPARISONS[match[2]]} {label(match[3], names)}{holm}"
         return f"{label(match[1], names)}: {compared}"
-    if match := _OF_CLASSES.fullmatch(name):
-        return f"{label(match[1], names)}, {_CLASSES[match[2]]}"
-    if match := _END.fullmatch(name):
-        return f"{label(match[1], names)}, {_ENDS[match[2]]}"
+    for ending, words in _ENDINGS.items():
+        if name.endswith(ending) and name != ending:
+            return label(name.removesuffix(ending), names) + words
     if match := _PREFIX.fullmatch(name):
         return f"{match[1]} {label(match[2], names)}"
     for start in (":qa_", ":"):
@@ -193,8 +166,8 @@ def listed(words: Sequence[str]) -> str:
 def places(names: Collection[str], order: Sequence[str]) -> dict[str, int]:
     """Return the rank of each name, which decides its colour, dash and marker.
 
-    A name of ``order`` has its rank there, whatever else is drawn, so that it looks the same in
-    every figure with the same order. Other names follow, sorted.
+    A name of ``order`` has its rank there, whatever else is drawn, so that it looks the same in all
+    figures. Other names follow, sorted.
     """
     ranked = dict.fromkeys([*order, *sorted(set(names) - set(order))])
     return {name: rank for rank, name in enumerate(ranked) if name in names}

@@ -18,9 +18,9 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 def take_lock(path: Path, what: str) -> None:
     """Lock a file until this process ends; processes forked from it don't hold the lock.
 
-    It is an advisory lock (flock), which NFS 4 extends to other hosts. On a file system without
-    locks, a warning is logged and nothing is locked. The file, created if necessary, names the
-    holder of the lock, and stays; ``what`` is what only one process may use, for the message.
+    It is an advisory lock (flock), which NFS 4 extends to other hosts; without locks in the file
+    system a warning is logged. The file names the holder, and stays; ``what`` only one process may
+    use, for the message.
 
     Raises AtlasError if another process holds the lock; names it, and how to end it; TransientError
     if the file cannot be written.

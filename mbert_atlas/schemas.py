@@ -16,21 +16,17 @@ def _schema(*columns: tuple[pa.DataType, str]) -> pa.Schema:
 # Corpora
 
 PARAGRAPHS = _schema((_TEXT, "id language"), (_LONG, "page_id"), (_TEXT, "title text"))
-# A feature of WALS, such as 81A, with the name of its value, such as "1 SVO" in the older tables.
-TYPOLOGY = _schema((_TEXT, "language feature value"))
+TYPOLOGY = _schema((_TEXT, "language feature value"))  # of WALS: 81A, and 1 SVO or SVO
 DICTIONARY = _schema((_TEXT, "source target"))  # the source is English
-# The split is train, validation, dev or test.
-LID_EXAMPLES = _schema((_TEXT, "id language split text"))
+LID_EXAMPLES = _schema((_TEXT, "id language split text"))  # train, validation, dev or test
 SENTENCES = _schema(
     (_TEXT, "id language treebank split text"),
     (_WORDS, "forms upos"),
     (_INTS, "heads"),  # 1-based, 0 is the root
     (_WORDS, "deprels"),
 )
-# The label is entailment, neutral or contradiction.
 NLI_PAIRS = _schema((_TEXT, "id language split premise hypothesis label genre"))
-# Tags in IOB2: O, B-PER, I-PER, B-LOC, ...
-TAGGED_SENTENCES = _schema((_TEXT, "id language split"), (_WORDS, "forms ner_tags"))
+TAGGED_SENTENCES = _schema((_TEXT, "id language split"), (_WORDS, "forms ner_tags"))  # IOB2
 QA_EXAMPLES = _schema(
     (_TEXT, "id language question_language split context question"),  # language: the context's
     (_WORDS, "answer_text"),  # several answers allowed
@@ -57,12 +53,10 @@ TAG_PREDICTIONS = _schema(
     (_WORDS, "gold prediction"),  # one entry per labelled subword
     (_INTS, "words"),  # the subword's word in the sentence
 )
-# Heads of all words, 1-based, 0 is the root; -1 where the encoder sees no subword of a word, whose
-# predicted relation is then empty.
 TREE_PREDICTIONS = _schema(
     _EXAMPLE,
-    (_INTS, "gold_heads predicted_heads"),
-    (_WORDS, "gold_relations predicted_relations"),
+    (_INTS, "gold_heads predicted_heads"),  # 1-based, 0 is the root; -1: the word has no subword
+    (_WORDS, "gold_relations predicted_relations"),  # empty then
 )
 SPAN_PREDICTIONS = _schema(
     (_TEXT, "dataset language question_language example_id"),  # language: the context's
@@ -103,7 +97,7 @@ WORD_DISTANCES = _schema(
     (_TEXT, "kind"),  # related or unrelated
     (_FLOAT, "distance"),  # L2
 )
-# The dataset is target or wikipedia; the label is null where the examples have none.
+# The dataset is target or wikipedia; the label may be null.
 PROJECTION = _schema((_TEXT, "dataset example_id language label"), (_FLOAT, "x y"))
 SIMILARITIES = _schema(
     (_TEXT, "protocol source target"),
@@ -134,13 +128,11 @@ SHIFTED_SCORES = _schema(
     (_LONG, "right n"),
     (_FLOATS, "resampled"),  # accuracy in percent on resamples of the texts
 )
-MEASUREMENT_COLUMNS = (
-    *("paper", "artifact", "task", "model", "condition", "source", "target", "layers"),
-    *("metric", "value", "protocol", "seed", "n"),
-)
+_NUMBER = "paper artifact task model condition source target layers metric"
+MEASUREMENT_COLUMNS = (*_NUMBER.split(), "value", "protocol", "seed", "n")
 # What names a measured number, and its value on each resample of the test set, in its unit.
 RESAMPLED_MEASUREMENTS = _schema(
-    (_TEXT, "paper artifact task model condition source target layers metric protocol"),
+    (_TEXT, f"{_NUMBER} protocol"),
     (_LONG, "seed"),  # null where the number has none
     (_FLOATS, "resampled"),
 )

@@ -15,8 +15,7 @@ _XLM_R: dict[Special, str] = {"[UNK]": "<unk>", "[PAD]": "<pad>", "[CLS]": "<s>"
 def open_tokenizer(folder: Path | str) -> Tokenizer:
     """Open the tokenizer of a folder, without truncation or padding.
 
-    It splits as the file says that :func:`tokenizer_digest` stands for; transformers' tokenizers
-    take some settings, such as lower-casing, from ``tokenizer_config.json`` instead.
+    Settings that transformers takes from ``tokenizer_config.json``, as lower-casing, do not count.
 
     Raises DataError if ``tokenizer.json`` is missing or unreadable.
     """
@@ -37,8 +36,7 @@ def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
     Raises DataError if the tokenizer of ``folder`` has neither.
     """
     for name in (token, _XLM_R[token]):
-        number = tokenizer.token_to_id(name)
-        if number is not None:
+        if (number := tokenizer.token_to_id(name)) is not None:
             return int(number)
     problem = f"has neither {token} nor {_XLM_R[token]}"
     fix = "use the tokenizer of a BERT or XLM-R encoder"
@@ -46,18 +44,12 @@ def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
 
 
 def tokenizer_digest(folder: Path | str) -> str:
-    """Return what tells one tokenizer from another: the SHA-256 of ``tokenizer.json``.
-
-    Raises DataError if ``tokenizer.json`` is missing.
-    """
+    """Return the SHA-256 of ``tokenizer.json``; raise DataError if it is missing."""
     return sha256_of(_file(folder))
 
 
 def require_tokenizer(store: Path, digest: str | None, folder: Path) -> None:
-    """Check that a token store, whose meta data have ``digest``, was made with a tokenizer.
-
-    Raises DataError if the tokenizer of ``folder`` is another one.
-    """
+    """Raise a DataError if a token store with ``digest`` was made with another tokenizer."""
     if digest != tokenizer_digest(folder):
         problem = f"this was not made with the tokenizer of {folder}"
         fix = "make it again with the tokenizer of this encoder"

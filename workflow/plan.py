@@ -27,7 +27,7 @@ from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.explain import in_short
-from mbert_atlas.plan.plan import REPORTED, Plan
+from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
 from workflow.files import check_files
 from workflow.supervision import growth
 
@@ -192,6 +192,18 @@ class WorkflowPlan(Plan):
             return None
         paper, _ = self.artifact_of[key]
         return {**self.reported(paper)[0]} if self.config.comparable else {"path": None}
+
+    def intervals_of(self, key: str) -> dict[str, Any] | None:
+        """Return what a figure's intervals are computed from, except its numbers; none if none."""
+        if not self.figures[key].intervals:
+            return None
+        paper, _ = self.artifact_of[key]
+        return {
+            "paper": paper,
+            "claims": self.with_content(CLAIMS.format(paper)),
+            "reported": self.reported(paper)[0],
+            "languages": sorted(self.language_names()),
+        }
 
     # Data and encoders
 

@@ -28,9 +28,9 @@ def align(
 ) -> dict[str, Any]:
     """Align the words of a bitext (Parquet of schema ``BITEXT``) and write the links as Pharaoh.
 
-    ``gold`` takes part in the estimation, as usual, but is not in ``output``. A sentence pair with
-    an empty side has an empty line. Two ``threads`` are twice as fast; the links stay the same.
-    Returns ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; with gold pairs also their
+    ``gold`` takes part in the estimation, but is not in ``output``. A sentence pair with an empty
+    side has an empty line. Two ``threads`` are twice as fast; the links stay the same. Returns
+    ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; with gold pairs also their
     :func:`score`, and under ``by_symmetrisation`` that of each way to merge the directions.
     """
     table = read_parquet(bitext, BITEXT)
@@ -42,13 +42,11 @@ def align(
     both = diagonal.align_both(diagonal.build_grid(source, target), threads)
     links = symmetrise(*both, symmetrisation).between(0, len(table))
     write_pharaoh(links, output)
-    result: dict[str, Any] = {"bitext_sentences": len(table), "bitext_links": len(links)}
-    result["symmetrisation"] = symmetrisation
+    sizes = {"bitext_sentences": len(table), "bitext_links": len(links)}
+    result: dict[str, Any] = {"symmetrisation": symmetrisation, **sizes}
     if gold:
-        forward, reverse = (side.between(len(table), len(source)) for side in both)
-        scores = {
-            how: score(symmetrise(forward, reverse, how), gold) for how in get_args(Symmetrisation)
-        }
+        one, two = (side.between(len(table), len(source)) for side in both)
+        scores = {how: score(symmetrise(one, two, how), gold) for how in get_args(Symmetrisation)}
         result |= {**scores[symmetrisation], "by_symmetrisation": scores}
     return result
 

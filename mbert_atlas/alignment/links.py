@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -52,17 +53,14 @@ def symmetrise(forward: Links, reverse: Links, how: Symmetrisation) -> Links:
         for links in (forward, reverse)
     )
     merged = np.intersect1d(one, two) if how == "intersection" else np.union1d(one, two)
-    row, mask = merged >> 2 * _WORD_BITS, (1 << _WORD_BITS) - 1
-    source, target = (
-        part.astype(np.int32) for part in (merged >> _WORD_BITS & mask, merged & mask)
-    )
-    alone = np.ones(len(merged), dtype=np.bool_)
-    for word in (source, target) if how == "one_to_one" else ():
-        _, index, count = np.unique(
-            row << _WORD_BITS | word, return_inverse=True, return_counts=True
-        )
-        alone &= count[index] == 1
-    return Links(row, source, target, forward.rows).take(alone)
+    row, words = np.divmod(merged, 1 << 2 * _WORD_BITS)
+    source, target = (part.astype(np.int32) for part in np.divmod(words, 1 << _WORD_BITS))
+    links = Links(row, source, target, forward.rows)
+    if how != "one_to_one":
+        return links
+    of_source, of_target = (pd.DataFrame({0: row, 1: word}) for word in (source, target))
+    several = of_source.duplicated(keep=False) | of_target.duplicated(keep=False)
+    return links.take(~several.to_numpy())
 
 
 def score(links: Links, gold: Sequence[GoldSentence]) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,10 +43,9 @@ def word_pairs(
 
     Sentences with more than ``maximum_words`` on a side, links of words that have several, and
     links of words with the same spelling are dropped. ``bitext`` has the schema ``BITEXT``, its
-    links in ``pharaoh`` are line-parallel. Returns two tables of ``WORD_PAIRS``. The first, also
-    with sentences without a pair, is for adjustment, which never sees the second: ``held_out``
-    sentences with pairs, by ``seed``. The dataset card (JSON), for the target ``language``,
-    describes both.
+    links in ``pharaoh`` are line-parallel. Returns two tables of ``WORD_PAIRS``, which the dataset
+    ``card`` describes: for adjustment, also with sentences without a pair; and ``held_out`` other
+    sentences, with pairs.
 
     Raises DataError if at most ``held_out`` sentences have a pair.
     """
@@ -99,7 +97,7 @@ def _selected(
     return links.take(~(several | identical) & inside), ~(long | empty), counts
 
 
-def _too_few(origin: Path | str, sentences: int, held_out: int) -> DataError:
+def _too_few(origin: Path | str, sentences: int = 0, held_out: int = 0) -> DataError:
     problem = "no aligned word pair is left"
     if sentences:
         problem = f"only {sentences} sentences have an aligned word pair, {held_out} are held out"
@@ -113,9 +111,8 @@ def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
     columns: dict[str, Any] = {name: chosen[name] for name in WORD_PAIRS.names[:3]}
     for name, word in (("source_index", links.source), ("target_index", links.target)):
         index = Ragged(word, begins).take(rows)
-        columns[name] = pa.ListArray.from_arrays(
-            pa.array(index.offsets, pa.int32()), pa.array(index.values, pa.int16())
-        )
+        offsets, values = pa.array(index.offsets, pa.int32()), pa.array(index.values, pa.int16())
+        columns[name] = pa.ListArray.from_arrays(offsets, values)
     return pa.table(columns, schema=WORD_PAIRS)
 
 
@@ -131,10 +128,9 @@ def encode_word_pairs(
 
     ``units`` are words to tokenise, or subwords of this tokenizer (see :func:`derive_subwords`),
     which are looked up, as ``##ing`` would be split at its signs. Ragged int32 arrays of the store,
-    for each side (``source``, ``target``): ``<side>_ids``, token ids from [CLS] to [SEP], truncated
-    to ``maximum_length``; ``<side>_word_start`` and ``<side>_word_end``, the positions [start, end)
-    of each word (both are 0 for a word without tokens or not completely within the sentence);
-    ``<side>_pairs``, the words of each pair.
+    for each side (``source``, ``target``): ``<side>_ids``, from [CLS] to [SEP], truncated to
+    ``maximum_length``; ``<side>_word_start`` and ``<side>_word_end``, the positions [start, end) of
+    each word (0, 0 if it has no tokens or is cut); ``<side>_pairs``, the words of each pair.
 
     Raises DataError if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
@@ -151,7 +147,7 @@ def encode_word_pairs(
         arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
         gone, cut = gone | vanished[word], cut | (end.values == 0)[word]
     if cut.all():
-        raise _too_few(output, 0, 0)
+        raise _too_few(output)
     for side, (index, count) in zip(_SIDES, indices, strict=True):
         kept = index.to_numpy().astype(np.int32)[~cut]
         arrays[f"{side}_pairs"] = Ragged(kept, offsets_of(~cut)[offsets_of(count)])
@@ -178,8 +174,8 @@ def encode_word_pairs(
 def derive_subwords(job: DerivingJob) -> None:
     """Split the words of a bitext into subwords, each of which is a "word" of the new bitext.
 
-    For the subword alignment of Efimov et al. (2022, Table 6). The result, row by row parallel, is
-    aligned like any bitext; :func:`encode_word_pairs` needs ``units="subwords"``.
+    For the subword alignment of Efimov et al. (2022, Table 6).
+    :func:`encode_word_pairs` then needs ``units="subwords"``.
 
     Raises DataError if the bitext or the tokenizer cannot be used.
     """
@@ -187,7 +183,7 @@ def derive_subwords(job: DerivingJob) -> None:
     table = read_parquet(job.tables[0], BITEXT)
     tokenizer = load_word_tokenizer(job.tokenizer)
     numbers = range(tokenizer.get_vocab_size())
-    vocabulary = pa.array([tokenizer.id_to_token(number) for number in numbers], pa.string())
+    vocabulary = pa.array(map(tokenizer.id_to_token, numbers), pa.string())
     columns: dict[str, Any] = {name: table[name] for name in ("id", "score")}
     for side in _SIDES:
         ids, words, _ = tokenise_words(tokenizer, table[f"{side}_tokens"], side)
@@ -227,17 +223,14 @@ def tokenise_words(
     Returns token ids with specials, int32, by sentence; each token's word in its sentence (-1 for
     specials), int32, flat; and words per sentence, int64.
     """
-    ids, words = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
-    lengths: list[int] = []
+    ids, words = list[npt.NDArray[np.int32]](), [np.empty(0, np.int32)]
     for begin in track(range(0, len(column), _BATCH), f"tokenising {side} words"):
         sentences: Sequence[Sequence[str]] = column.slice(begin, _BATCH).to_pylist()
-        encodings = tokenizer.encode_batch(sentences, is_pretokenized=True)
-        ids.append(np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int32))
-        numbers = (-1 if word is None else word for e in encodings for word in e.word_ids)
-        words.append(np.fromiter(numbers, np.int32))
-        lengths += [len(e) for e in encodings]
-    tokens = Ragged(np.concatenate(ids), offsets_of(lengths))
-    return tokens, np.concatenate(words), _flat(column)[1]
+        for encoding in tokenizer.encode_batch(sentences, is_pretokenized=True):
+            ids.append(np.array(encoding.ids, np.int32))
+            numbers = (-1 if word is None else word for word in encoding.word_ids)
+            words.append(np.fromiter(numbers, np.int32))
+    return Ragged.from_rows(ids, np.int32), np.concatenate(words), _flat(column)[1]
 
 
 def _lookup(tokenizer: Tokenizer, rows: pa.Table) -> Tokenizer:

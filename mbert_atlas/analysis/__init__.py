@@ -4,11 +4,11 @@ from mbert_atlas.registry import Registry
 
 SCORINGS = Registry(
     {
-        "nli": "analysis.scoring:TextScoring",
-        "tagging": "analysis.scoring:WordScoring",
-        "ner": "analysis.scoring:EntityScoring",
-        "qa": "analysis.scoring:AnswerScoring",
-        "parsing": "analysis.scoring:ArcScoring",
+        "nli": "analysis.scoring:TEXTS",
+        "tagging": "analysis.scoring:WORDS",
+        "ner": "analysis.scoring:ENTITIES",
+        "qa": "analysis.scoring:ANSWERS",
+        "parsing": "analysis.scoring:ARCS",
     },
 )
 """How tables of transfer score a task, by its module in :mod:`mbert_atlas.config.tasks`."""

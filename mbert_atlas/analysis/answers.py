@@ -36,10 +36,9 @@ def answer_tokens(text: str, language: str, normalisation: Normalisation = "squa
     """Return the tokens of a normalised answer: lower case, no punctuation, no articles.
 
     SQuAD (evaluate-v1.1.py) removes ASCII punctuation and English articles, whatever the language.
-    MLQA (mlqa_evaluation_v1.py) removes all Unicode punctuation and the articles of the answer's
-    language; the Arabic one is replaced by a space also inside words. MLQA splits Chinese at each
-    character of U+4E00 to U+9FA5. Raises :class:`AtlasError` if MLQA has no normalisation of the
-    language.
+    MLQA (mlqa_evaluation_v1.py) removes Unicode punctuation and the articles of the language, the
+    Arabic one also inside words, and splits Chinese at each character of U+4E00 to U+9FA5. Raises
+    :class:`AtlasError` if MLQA has no normalisation of the language.
     """
     if normalisation == "mlqa" and language not in _ARTICLES:
         raise AtlasError(
@@ -65,15 +64,15 @@ def score_answers(
     ``(n,)``; without a shared token F1 is 0, even if both texts are empty. Raises
     :class:`AtlasError` as :func:`answer_tokens` of the language of the context.
     """
-    exact, f1 = np.zeros(predictions.num_rows), np.zeros(predictions.num_rows)
-    columns = ("language", "gold", "prediction")
-    rows = zip(*(predictions.column(name).to_pylist() for name in columns), strict=True)
-    for number, (language, gold, prediction) in enumerate(rows):
-        predicted = answer_tokens(prediction, language, normalisation)
-        expected = [answer_tokens(text, language, normalisation) for text in gold]
-        exact[number] = predicted in expected
-        f1[number] = max(_f1(predicted, tokens) for tokens in expected)
-    return {"exact_match": exact, "f1": f1}
+    exact, f1 = [], []
+    for row in predictions.select(["language", "gold", "prediction"]).to_pylist():
+        predicted, *expected = (
+            answer_tokens(text, row["language"], normalisation)
+            for text in (row["prediction"], *row["gold"])
+        )
+        exact.append(predicted in expected)
+        f1.append(max(_f1(predicted, tokens) for tokens in expected))
+    return {"exact_match": np.array(exact, np.float64), "f1": np.array(f1, np.float64)}
 
 
 def _f1(prediction: list[str], gold: list[str]) -> float:

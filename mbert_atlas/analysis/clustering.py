@@ -24,11 +24,10 @@ def cluster_agreement(
     """Cluster vectors, shape ``(n, dims)``, by k-means and compare the clusters with ``labels``.
 
     As in Tanti et al.'s code: random initial centres, one start, at most 100 iterations of Lloyd's
-    algorithm, seeds 1 to 10, means over the runs. Returns ``k``, ``n``, and from 0 to 1
-    ``v_measure`` (harmonic mean of homogeneity and completeness; not adjusted for chance), ``ami``
-    (adjusted mutual information, 0 for chance), and ``v_measure_chance``, the V-measure of the same
-    clusters against shuffled labels. Raises :class:`AtlasError` if there are fewer vectors than
-    clusters.
+    algorithm, means over the seeds 1 to 10. Returns ``k``, ``n``, and from 0 to 1 ``v_measure``
+    (not adjusted for chance), ``ami`` (adjusted mutual information, 0 for chance), and
+    ``v_measure_chance``, that of the same clusters and shuffled labels. Raises :class:`AtlasError`
+    if there are fewer vectors than clusters.
     """
     if len(vectors) < k:
         raise AtlasError(
@@ -36,23 +35,17 @@ def cluster_agreement(
         )
     _, codes = np.unique(np.asarray(labels), return_inverse=True)
     data = np.ascontiguousarray(vectors, dtype=np.float32)
-    measures, amis, chances = [], [], []
+    runs = []
     for seed in _SEEDS:
         with threadpool_limits(1):  # several threads add up the centres in no fixed order
             clusters = KMeans(
                 k, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed
             ).fit_predict(data)
-        measures.append(v_measure_score(codes, clusters))
-        amis.append(adjusted_mutual_info_score(codes, clusters))
         shuffled = generator(seed, "clusters", "chance").permutation(codes)
-        chances.append(v_measure_score(shuffled, clusters))
-    return {
-        "k": k,
-        "n": len(data),
-        "v_measure": float(np.mean(measures)),
-        "ami": float(np.mean(amis)),
-        "v_measure_chance": float(np.mean(chances)),
-    }
+        measures = [v_measure_score(each, clusters) for each in (codes, shuffled)]
+        runs.append((*measures, adjusted_mutual_info_score(codes, clusters)))
+    measure, chance, ami = (float(np.mean(values)) for values in zip(*runs, strict=True))
+    return {"k": k, "n": len(data), "v_measure": measure, "ami": ami, "v_measure_chance": chance}
 
 
 def linkage_agreement(

@@ -37,12 +37,11 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> RankCorrelation:
     """
     # x = 3, 1, 2, 9 and y = 5, 6, 7, 1 have ranks 3, 1, 2, 4 and 2, 3, 4, 1; less their mean 2.5
     # 0.5, -1.5, -0.5, 1.5 and -0.5, 0.5, 1.5, -1.5: rho = -4 / 5.
-    values = [np.asarray(side, dtype=np.float64) for side in (x, y)]
-    if len(values[0]) < 4 or min(map(np.ptp, values)) == 0:
+    a, b = (rankdata(side) - (np.size(side) + 1) / 2 for side in (x, y))
+    norm, n = math.sqrt((a @ a) * (b @ b)), len(a)
+    if n < 4 or norm == 0:
         problem = "there are fewer than four pairs, or one of the measures is constant"
         raise AtlasError(f"a rank correlation: {problem}; compare more languages.")
-    a, b = (rankdata(side) - (len(side) + 1) / 2 for side in values)
-    norm, n = math.sqrt((a @ a) * (b @ b)), len(a)
     rho = float(a @ b / norm)
     random = generator(0, "rank correlation")
     shuffled = random.permuted(np.tile(a, (_PERMUTATIONS - 1, 1)), axis=1) @ b / norm

@@ -39,10 +39,9 @@ def word_pair_distances(
     """Measure the same related and unrelated word pairs under several encoders, last layer.
 
     Related pairs are aligned words of parallel sentences. An unrelated pair is the English word of
-    one related pair and the other word of a pair from a different sentence, so that both kinds
-    hold the same words. ``pairs`` of each kind are drawn, or all of the store of held-out word
-    pairs (:func:`open_pairs`); all models have its tokenizer. Writes Parquet, columns
-    :data:`mbert_atlas.schemas.WORD_DISTANCES`, and JSON: ``panel``, ``protocols`` and the
+    one related pair and the other word of a pair from a different sentence. ``pairs`` of each kind
+    are drawn, or all of the store of held-out word pairs (:func:`open_pairs`). Writes Parquet,
+    columns :data:`mbert_atlas.schemas.WORD_DISTANCES`, and JSON: ``panel``, ``protocols`` and the
     :func:`summarise` of each model. Raises :class:`DataError` if the store is not usable or not of
     the encoders' tokenizer, or its pairs can't be re-paired across sentences.
     """
@@ -77,19 +76,13 @@ def _squared_differences(
     model.to(default_device())
     source, target = (
         span_vectors(
-            model,
-            bitext.ragged(f"{side}_ids"),
-            pairs.sentence,
-            start,
-            end,
+            *(model, bitext.ragged(f"{side}_ids"), pairs.sentence),
+            *(getattr(pairs, f"{side}_{end}") for end in ("start", "end")),
             aggregation="mean",
             layers=[-1],
             description=f"{side} words under {panel.name}",
         )[0]
-        for side, start, end in (
-            ("source", pairs.source_start, pairs.source_end),
-            ("target", pairs.target_start, pairs.target_end),
-        )
+        for side in ("source", "target")
     )
     return np.square(source - target), np.square(source - target[other])
 
@@ -109,8 +102,7 @@ def derangement(group: IntArray, seed: int) -> IntArray:
     ``group[other[i]] != group[i]`` for every i. Raises :class:`ValueError` if one group holds more
     than half of the items, so that there is none.
     """
-    largest = int(np.bincount(group).max())
-    if 2 * largest > len(group):
+    if 2 * (largest := int(np.bincount(group).max())) > len(group):
         raise ValueError(f"one sentence holds {largest} of {len(group)} pairs")
     random = generator(seed, "unrelated")
     other: IntArray = random.permutation(len(group))
@@ -127,10 +119,9 @@ def derangement(group: IntArray, seed: int) -> IntArray:
 def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
     """Summarise squared differences of pairs by dimension, shape ``(n, dims)``.
 
-    Returns ``related`` and ``unrelated`` (n and mean of the L2 distance), ``mean_ratio`` (related
-    over unrelated), ``separation_auc`` (see :func:`separation`) and ``squared_distance_share``: the
-    fraction of the squared distance of all pairs in the 10 and 100 most influential dimensions, 0
-    to 1.
+    Returns ``related`` and ``unrelated`` (n and mean of the L2 distance), ``mean_ratio`` and
+    ``separation_auc`` (see :func:`separation`), and ``squared_distance_share``: the fraction of the
+    squared distance of all pairs in the 10 and 100 most influential dimensions, 0 to 1.
     """
     distances = {"related": _distance(related), "unrelated": _distance(unrelated)}
     summary: dict[str, Any] = {
@@ -144,5 +135,4 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
 
 
 def _distance(squares: Vectors) -> npt.NDArray[np.float64]:
-    distance: npt.NDArray[np.float64] = np.sqrt(squares.sum(1, dtype=np.float64))
-    return distance
+    return np.asarray(np.sqrt(squares.sum(1, dtype=np.float64)))

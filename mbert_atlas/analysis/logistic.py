@@ -1,14 +1,12 @@
 """Many binary logistic regressions on the same vectors, each with its own classes.
 
 Liang et al. (2021, section 4.2) identify languages pairwise and predict each value of a typological
-feature against the rest: thousands of regressions per window of a space. The class of a vector
-depends on its language alone, so that vectors come in groups: a group belongs to one class of a
-regression, to the other, or to none.
+feature against the rest: thousands of regressions per window of a space. Vectors come in groups,
+the languages: a group belongs to one class of a regression, to the other, or to none.
 
 The loss is scikit-learn's at C = 1, sum_i log(1 + exp(-y_i f(x_i))) + |w|^2 / 2, with a free
 intercept, minimised by limited-memory BFGS (Nocedal 1980), one step of all regressions at a time:
-10 to 38 times as fast as a loop of scikit-learn (``benchmarks/language_subspace.py``), of which the
-calibrated start brings 1.2 to 1.6 times.
+10 to 38 times as fast as a loop of scikit-learn (``benchmarks/language_subspace.py``).
 """
 
 import logging
@@ -31,6 +29,7 @@ _MINIMUM = 1e-3
 _CALIBRATION_VECTORS = 20
 """Vectors per group that the start is calibrated on."""
 _MEMORY = 8
+_MOST_STEPS = 200
 _OVERSHOT = 0.5
 """A step is too long if the slope at its end exceeds this fraction of the descent at its start."""
 _TEST_FRACTION = 0.2
@@ -79,11 +78,7 @@ def pairwise_accuracies(
 
 
 def fit_regressions(
-    groups: Sequence[Tensor],
-    signs: npt.NDArray[np.int8],
-    *,
-    tolerance: float = 1e-4,
-    most_steps: int = 200,
+    groups: Sequence[Tensor], signs: npt.NDArray[np.int8], *, tolerance: float = 1e-4
 ) -> Tensor:
     """Fit the regressions; warn of those that did not converge.
 
@@ -123,7 +118,7 @@ def fit_regressions(
         intercepts = gradients[:, -1] / (curvature * counts)[which] - (means[which] * steps).sum(1)
         return torch.column_stack([steps, intercepts])
 
-    weights, converged = _minimise(gradient, precondition, start, tolerance * counts, most_steps)
+    weights, converged = _minimise(gradient, precondition, start, tolerance * counts)
     if failed := int((~converged).sum()):
         _logger.warning("%d of %d regressions did not converge", failed, len(weights))
     return weights
@@ -196,16 +191,16 @@ class _State:
 
 
 def _minimise(
-    gradient: _Function, precondition: _Function, start: Tensor, limits: Tensor, most_steps: int
+    gradient: _Function, precondition: _Function, start: Tensor, limits: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Minimise convex functions from ``start``, float32, shape ``(functions, dims)``.
 
     A step is accepted if the slope along it at its end is not much above 0; if it is, the next step
     is half as long. Gradients alone decide: float32 resolves them near the minimum, but not the
     decrease of a loss. ``gradient`` maps points and the numbers of their functions to gradients,
-    ``precondition`` gradients to an estimate of the inverse curvature times them. A function has
-    converged once it is estimated to be within its limit of the minimum; it then takes one more
-    step. Returns the points, and which functions have converged.
+    ``precondition`` gradients to an estimate of the inverse curvature times them. A function that
+    is within its limit of the minimum takes one more step. Returns the points, and which functions
+    have converged.
     """
     result, converged = start.clone(), torch.zeros(len(start), dtype=torch.bool)
     which = torch.arange(len(start))
@@ -213,7 +208,7 @@ def _minimise(
     directions, lengths = -precondition(first, which), start.new_ones(len(start))
     memory = start.new_zeros(len(start), _MEMORY, start.shape[1])
     state = _State(which, start.clone(), first, directions, lengths, memory, memory.clone())
-    for step in range(most_steps):
+    for step in range(_MOST_STEPS):
         gaps = -_dot(state.gradients, state.directions) / 2
         arrived = gaps <= limits[state.which]
         if arrived.any():

@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from mbert_atlas.analysis.resampling import RESAMPLED, combined
+from mbert_atlas.analysis.resampling import RESAMPLED, mean_of
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path, read_parquet, write_parquet
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS, RESAMPLED_MEASUREMENTS
 
-_TEXTS = [
-    name for name in RESAMPLED_MEASUREMENTS.names if name in MEASUREMENT_COLUMNS and name != "seed"
-]
+_TEXTS = RESAMPLED_MEASUREMENTS.names[:-2]  # all but seed and resampled
 
 
 def write_measurements(
@@ -25,11 +24,16 @@ def write_measurements(
     """Write measured values for the scorecard, atomically.
 
     Rows, and the columns ``common`` to all, have some of ``schemas.MEASUREMENT_COLUMNS``; missing
-    ones are empty. Raises :class:`AtlasError` if a row has a column that is not one of them, or
-    there are no rows. Rows may also have ``resampled``, see :mod:`.resampling`, which goes to a
-    second file next to the CSV (:func:`resamples_path`), ``schemas.RESAMPLED_MEASUREMENTS``.
+    ones are empty, but a row without a protocol counts under both. Raises :class:`AtlasError` if a
+    row has a column that is not one of them, or there are no rows. Rows may also have
+    ``resampled``, see :mod:`.resampling`, which goes to a second file next to the CSV
+    (:func:`resamples_path`), ``schemas.RESAMPLED_MEASUREMENTS``.
     """
-    measured = [{**common, **row} for row in rows]
+    measured = [
+        {**common, "protocol": protocol, **row}
+        for row in rows
+        for protocol in ([row["protocol"]] if "protocol" in row else PROTOCOLS)
+    ]
     again = [row.pop(RESAMPLED, None) for row in measured]
     frame = pd.DataFrame(measured)
     if frame.empty:
@@ -38,8 +42,7 @@ def write_measurements(
     if unknown := set(frame.columns) - set(MEASUREMENT_COLUMNS):
         columns = ", ".join(MEASUREMENT_COLUMNS)
         raise AtlasError(f"{path}: unknown columns {sorted(unknown)}; use {columns}.")
-    frame = frame.reindex(columns=list(MEASUREMENT_COLUMNS))
-    frame["seed"] = frame["seed"].astype("Int64")
+    frame = frame.reindex(columns=list(MEASUREMENT_COLUMNS)).astype({"seed": "Int64"})
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.10g", lineterminator="\n")
     _write_resamples(frame, again, path)
@@ -68,13 +71,11 @@ def read_measurements(path: Path | str, *, resamples: bool = False) -> pd.DataFr
 
 def mean_by(frame: pd.DataFrame, keys: Sequence[str], *, n: str) -> pd.DataFrame:
     """Return the means of ``value`` and ``resampled`` by some columns, and an aggregate of n."""
-    groups = frame.groupby([*keys], sort=False)
-    means = groups.agg({"value": "mean", "n": n}).reset_index()
-    again = [
-        combined((1 / len(some), row) for row in some.to_dict("records")) for _, some in groups
+    means = [
+        dict(zip(keys, key, strict=True), n=rows["n"].agg(n), **mean_of(rows.to_dict("records")))
+        for key, rows in frame.groupby([*keys], sort=False)
     ]
-    means[RESAMPLED] = pd.Series([entry.get(RESAMPLED) for entry in again], dtype=object)
-    return means
+    return pd.DataFrame(means, columns=[*keys, "value", "n", RESAMPLED])
 
 
 def _write_resamples(frame: pd.DataFrame, again: Sequence[Any], path: Path | str) -> None:

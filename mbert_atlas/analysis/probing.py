@@ -75,14 +75,13 @@ def probe_features(
     """Train linear classifiers of languages on one dataset and predict all.
 
     A classifier is trained on the train split of ``train_on``, its epoch or penalty chosen on the
-    validation split; then it predicts all vectors of the test split, and all of the other datasets,
-    which may have languages that it was not trained on. The seed decides initial weights, order,
-    dropout, and which vectors ``lbfgs`` samples. Writes Parquet by protocol, columns
+    validation split; then it predicts the test split, and all of the other datasets, which may have
+    languages that it was not trained on. Writes Parquet by protocol, columns
     :data:`mbert_atlas.schemas.CLASS_PREDICTIONS` for texts, else
     :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word, and a JSON report: by protocol
-    ``classes``, ``validation`` (score by epoch or penalty), ``chosen`` and ``entropy`` (in nats, of
-    the predicted distributions: mean by dataset). Raises :class:`DataError` if the test split is
-    empty, or as :func:`fit_probe`.
+    ``classes``, ``validation`` (score by epoch or penalty), ``chosen`` and ``entropy`` (see
+    :func:`predict`, by dataset). Raises :class:`DataError` if the test split is empty, or as
+    :func:`fit_probe`.
     """
     torch.set_num_threads(threads)
     opened = {name: read_features(path) for name, path in features.items()}
@@ -97,12 +96,8 @@ def probe_features(
             table, entropy[dataset] = predict(probe, data, examples[dataset], dataset)
             tables.append(table)
         write_parquet(pa.concat_tables(tables), output[name])
-        facts[name] = {
-            "classes": probe.classes,
-            "validation": probe.history,
-            "chosen": probe.chosen,
-            "entropy": entropy,
-        }
+        facts[name] = {"classes": probe.classes, "validation": probe.history}
+        facts[name] |= {"chosen": probe.chosen, "entropy": entropy}
     write_json(facts, report)
 
 
@@ -115,10 +110,8 @@ def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> Linea
     """
     spans = specification.selection == "span_macro_f1"
     if features.unit == "text" and spans:
-        raise AtlasError(
-            f"probe of {features.path}: span_macro_f1 is a score of sequences, and texts have one "
-            "class each; select by macro_f1."
-        )
+        problem = "span_macro_f1 is a score of sequences, and texts have one class each"
+        raise AtlasError(f"probe of {features.path}: {problem}; select by macro_f1.")
     validation = features.examples("validation")
     training = _Training.of(features, specification.standardise)
     gold = training.codes.take(validation)
@@ -142,17 +135,13 @@ def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> Linea
 def predict(
     probe: LinearProbe, features: FeatureArrays, examples: Rows, dataset: str
 ) -> tuple[pa.Table, float]:
-    """Predict the languages of some examples' vectors.
-
-    Returns predictions, see :func:`probe_features`, and the mean entropy of the predicted
-    distributions over vectors, in nats.
-    """
-    best, entropies, probabilities = [], [], []
+    """Return predictions, see :func:`probe_features`, and their mean entropy in nats."""
+    is_text, best, entropies, probabilities = features.unit == "text", [], [], []
     for block in _blocks(features, examples, f"predicting {dataset}"):
         distribution = np.asarray(softmax(probe.logits(block), axis=1), dtype=np.float32)
         best.append(distribution.argmax(1))
         entropies.append(entr(distribution).sum(1))
-        if features.unit == "text":
+        if is_text:
             probabilities.append(distribution)
     codes, names = features.classes("language")
     gold = codes.take(examples)
@@ -165,11 +154,10 @@ def predict(
         "language": pa.array(features.language[examples], pa.string()),
         "example_id": pa.array(features.example_id[examples], pa.string()),
     }
-    if features.unit == "text":
-        flat = pa.FixedSizeListArray.from_arrays(
-            np.concatenate(probabilities).ravel(), len(probe.classes)
-        )
-        columns |= vectors | {"probabilities": flat.cast(pa.list_(pa.float32()))}
+    if is_text:
+        flat = np.concatenate(probabilities).ravel()
+        lists = pa.FixedSizeListArray.from_arrays(flat, len(probe.classes))
+        columns |= vectors | {"probabilities": lists.cast(pa.list_(pa.float32()))}
     else:
         owner = np.repeat(np.arange(len(examples)), gold.lengths)
         vectors["words"] = pa.array(np.arange(len(owner)) - gold.offsets[owner], pa.int32())
@@ -177,9 +165,8 @@ def predict(
         columns |= {
             name: pa.ListArray.from_arrays(offsets, values) for name, values in vectors.items()
         }
-    schema = CLASS_PREDICTIONS if features.unit == "text" else TAG_PREDICTIONS
     entropy = float(np.concatenate(entropies).mean(dtype=np.float64))
-    return pa.table(columns, schema=schema), entropy
+    return pa.table(columns, schema=CLASS_PREDICTIONS if is_text else TAG_PREDICTIONS), entropy
 
 
 @dataclass(frozen=True)
@@ -200,9 +187,8 @@ class _Training:
         codes, names = features.classes("language")
         trained = np.unique(codes.take(examples).values)
         if len(trained) < 2:
-            raise DataError(
-                features.path, "split train", "it has only one language", "add another one"
-            )
+            problem = "it has only one language"
+            raise DataError(features.path, "split train", problem, "add another one")
         dims = features.vectors.shape[1]
         shift, scale = np.zeros(dims, np.float32), np.ones(dims, np.float32)
         if standardise:
@@ -237,7 +223,11 @@ def _train_adam(data: _Training, specification: Probe, seed: int) -> Iterator[Ca
     bias = torch.zeros(len(data.trained), requires_grad=True)
     optimiser = torch.optim.Adam([weights, bias], lr=specification.learning_rate, fused=True)
     keep, size = 1 - specification.dropout, specification.batch_size
-    yield "0", weights.detach().numpy().copy(), bias.detach().numpy().copy()
+
+    def candidate(epoch: int) -> Candidate:
+        return str(epoch), weights.detach().numpy().copy(), bias.detach().numpy().copy()
+
+    yield candidate(0)
     for epoch in range(1, specification.epochs + 1):
         order = data.examples[torch.randperm(len(data.examples), generator=random).numpy()]
         starts = range(0, len(order), size)
@@ -250,7 +240,7 @@ def _train_adam(data: _Training, specification: Probe, seed: int) -> Iterator[Ca
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             optimiser.step()
-        yield str(epoch), weights.detach().numpy().copy(), bias.detach().numpy().copy()
+        yield candidate(epoch)
 
 
 def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[Candidate]:
@@ -260,11 +250,10 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
         sample = generator(seed, "probe", "sample").choice(len(rows), most, replace=False)
         rows = rows[np.sort(sample)]
     y = data.codes.values[rows]
-    absent = np.setdiff1d(data.trained, y)
-    if len(absent):
+    for absent in np.setdiff1d(data.trained, y):
         problem = f"none of the {len(rows)} sampled vectors is in it"
-        language = f"language {data.names[absent[0]]}"
-        raise DataError(data.features.path, language, problem, "raise maximum_vectors")
+        place = f"language {data.names[absent]}"
+        raise DataError(data.features.path, place, problem, "raise maximum_vectors")
     x = data.standardised(as_float32(data.features.vectors[rows])).numpy()
     model = LogisticRegression(max_iter=1000, warm_start=True)
     for inverse in track(sorted(specification.inverse_penalties), "probe, penalties"):

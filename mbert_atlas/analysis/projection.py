@@ -26,11 +26,10 @@ Rows = npt.NDArray[np.int64]
 def draw_points(
     target: Path, wikipedia: Path, output: Path, *, seed: int, per_cell: int, per_language: int
 ) -> None:
-    """Keep the :func:`sample_points` of the target task's test vectors and of Wikipedia's.
+    """Keep the :func:`sample_points` of two folders of features as token stores of their names.
 
-    Both are folders of :func:`mbert_atlas.representations.extraction.extract_features`. The output
-    has the token stores ``target`` and ``wikipedia``: ``vectors`` in the type of the features,
-    shape ``(k, dims)``; ``example_id``, ``language`` and ``label``, strings, shape ``(k,)``.
+    Each has ``vectors`` in the type of the features, shape ``(k, dims)``; ``example_id``,
+    ``language`` and ``label``, strings, shape ``(k,)``.
     """
     data = {"target": read_features(target), "wikipedia": read_features(wikipedia)}
     rows = sample_points(**data, per_cell=per_cell, per_language=per_language, seed=seed)
@@ -47,18 +46,17 @@ def draw_points(
 
 
 def cluster_sample(points: Path, output: Path, *, language_clusters: int) -> None:
-    """Cluster the vectors of :func:`draw_points` by k-means, all dimensions.
+    """Compare clusters of the vectors of :func:`draw_points` with labels and languages.
 
-    The clusters are compared with labels and languages. There are as many clusters as labels under
-    both protocols; for languages ``language_clusters`` as ``published`` (33 in the authors' code),
-    as many as the sample has languages as ``corrected``. Writes JSON: under ``label``,
-    ``language_target`` and ``language_wikipedia``, by protocol, what :func:`cluster_agreement`
-    returns; raises its errors.
+    There are as many clusters as labels; for languages ``language_clusters`` as ``published`` (33
+    in the authors' code), as many as the sample has languages as ``corrected``. Writes JSON: under
+    ``label``, ``language_target`` and ``language_wikipedia``, by protocol, what
+    :func:`cluster_agreement` returns; raises its errors.
     """
     stores = {name: load_arrays(points / name) for name in _DATASETS}
     target = stores["target"]
-    labels, k = target.dense("label"), len(target.meta["labels"])
-    agreement = cluster_agreement(_vectors(target), labels, k)
+    labels = target.dense("label"), len(target.meta["labels"])
+    agreement = cluster_agreement(_vectors(target), *labels)
     agreements: dict[str, dict[str, Any]] = {"label": dict.fromkeys(map(str, PROTOCOLS), agreement)}
     for name, store in stores.items():
         vectors, languages = _vectors(store), store.dense("language")
@@ -71,23 +69,15 @@ def cluster_sample(points: Path, output: Path, *, language_clusters: int) -> Non
 def project_sample(
     points: Path, output: Path, *, seed: int, perplexity: float, threads: int
 ) -> None:
-    """Project the vectors of :func:`draw_points` to the plane by a t-SNE of each dataset.
-
-    Writes Parquet, columns :data:`mbert_atlas.schemas.PROJECTION`, the datasets ``target`` and
-    ``wikipedia``. Arguments and errors are those of :func:`tsne`.
-    """
+    """Write the :func:`tsne` of each dataset of :func:`draw_points` as ``schemas.PROJECTION``."""
     tables = []
     for name in _DATASETS:
         store = load_arrays(points / name)
         layout = tsne(_vectors(store), seed=seed, perplexity=perplexity, threads=threads)
-        columns = {
-            "dataset": [name] * len(layout),
-            "example_id": store.dense("example_id"),
-            "language": store.dense("language"),
-            "label": store.dense("label") if name == "target" else [None] * len(layout),
-            "x": layout[:, 0],
-            "y": layout[:, 1],
-        }
+        keys = ("example_id", "language", "label")
+        columns: dict[str, Any] = {key: store.dense(key) for key in keys}
+        columns |= {"dataset": [name] * len(layout), "x": layout[:, 0], "y": layout[:, 1]}
+        columns |= {} if name == "target" else {"label": [None] * len(layout)}
         tables.append(pa.table(columns, schema=PROJECTION))
     write_parquet(pa.concat_tables(tables), output)
 
@@ -102,9 +92,9 @@ def sample_points(
     """Draw the vectors of maps and clusters; the draw does not depend on their values.
 
     At most ``per_cell`` target vectors of each language and label (10 tokens, 50 sentence pairs),
-    and ``per_language`` texts of each language of Wikipedia's test split (100); each gives one
-    vector, for tokens a random one. Returns rows of target and Wikipedia vectors, ascending. Raises
-    :class:`DataError` if Wikipedia has no test split.
+    and ``per_language`` texts of each language of Wikipedia's test split (100), of tokens a random
+    one. Returns rows of target and Wikipedia vectors, ascending. Raises :class:`DataError` if
+    Wikipedia has no test split.
     """
     cells = (target.languages(), np.asarray(target.labels))
     examples = wikipedia.examples("test")
@@ -119,11 +109,7 @@ def sample_points(
 
 
 def stratified_sample(*strata: npt.NDArray[Any], per_group: int, seed: int) -> Rows:
-    """Draw at most ``per_group`` items of each group; return them ascending.
-
-    The strata are columns of shape ``(n,)`` (language; or language and label); items that agree in
-    all columns are one group.
-    """
+    """Draw at most ``per_group`` items with equal values in all columns; return them ascending."""
     frame = pd.DataFrame(dict(enumerate(strata)))
     order = generator(seed, "stratified sample").permutation(len(frame))
     rank = frame.iloc[order].groupby(list(frame)).cumcount().to_numpy()
@@ -136,9 +122,8 @@ def tsne(
     """Project vectors, shape ``(n, dims)``, to the plane by t-SNE; return shape ``(n, 2)``.
 
     PCA initialisation, exact neighbours up to 20,000 vectors, otherwise openTSNE's defaults (Tanti
-    et al. used scikit-learn's, also with perplexity 30 and PCA). Where there are too few vectors
-    for the perplexity, it is a third of ``n - 1``. Raises :class:`AtlasError` if there are fewer
-    than four vectors.
+    et al. used scikit-learn's, also with perplexity 30 and PCA). The perplexity is at most a third
+    of ``n - 1``. Raises :class:`AtlasError` if there are fewer than four vectors.
     """
     n = len(vectors)
     if n < 4:

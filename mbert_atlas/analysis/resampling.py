@@ -1,10 +1,9 @@
 """How scores vary over test items: the same score on resamples of the test set (bootstrap).
 
-A resample draws as many items as the test set has, with replacement. Items are what can be regarded
-as independent: sentences, texts, questions, query words; the words of a sentence are not. The
-resamples depend on the items' ids alone, so that whatever is scored on the same items is compared
-on the same resamples: conditions, seeds and protocols, but also translations of one test set, whose
-scores in several languages rise and fall together.
+A resample draws as many items as the test set has, with replacement. Items are independent:
+sentences, texts, questions, query words; the words of a sentence are not. The resamples depend on
+the items' ids alone, so that all that is scored on the same items is compared on the same
+resamples: conditions, seeds, protocols, and translations of one test set.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,23 +46,29 @@ def resampled_sums(values: npt.ArrayLike, ids: Sequence[str]) -> Floats:
     rows = np.add.reduceat(array.reshape(len(ids), -1)[order], starts).astype(np.float32)
     times = resamples(items.tolist())
     sums = [times[some].astype(np.float32) @ rows for some in _parts(len(items))]
-    result: Floats = np.concatenate(sums).reshape(RESAMPLES, *array.shape[1:])
-    return result
+    return np.concatenate(sums).reshape(RESAMPLES, *array.shape[1:])
 
 
 def resampled_mean(values: npt.ArrayLike, ids: Sequence[str]) -> Floats:
     """Return the mean of values, shape ``(n,)``, on each resample, see :func:`resampled_sums`."""
     both = np.stack([np.asarray(values, np.float64), np.ones(len(ids))], axis=1)
     sums, counts = resampled_sums(both, ids).T
-    means: Floats = sums / np.maximum(counts, 1)
-    return means
+    return np.asarray(sums / np.maximum(counts, 1))
+
+
+def mean_of(rows: Sequence[Mapping[Any, Any]]) -> dict[str, Any]:
+    """Return the mean ``value`` of measured rows, and ``resampled`` if all of them have it."""
+    value = sum(row["value"] for row in rows) / len(rows)
+    return {"value": value, **combined((1 / len(rows), row) for row in rows)}
+
+
+def difference(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the ``value`` of a row minus that of another, and ``resampled`` if both have it."""
+    return {"value": one["value"] - other["value"], **combined([(1, one), (-1, other)])}
 
 
 def combined(rows: Iterable[tuple[float, Mapping[Any, Any]]]) -> dict[str, Floats]:
-    """Return ``resampled`` of a sum of rows times weights: of a mean or difference of their values.
-
-    The entry is missing if a row has none.
-    """
+    """Return ``resampled`` of a sum of rows times weights; nothing if a row has none."""
     parts: list[Floats] = []
     for weight, row in rows:
         values = row.get(RESAMPLED)

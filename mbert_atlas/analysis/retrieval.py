@@ -26,8 +26,7 @@ def unit_vectors(vectors: Vectors, *, centred: bool) -> Vectors:
     if centred:
         vectors = vectors - vectors.mean(0, dtype=np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    units: Vectors = vectors / np.maximum(lengths, 1e-12)
-    return units
+    return np.asarray(vectors / np.maximum(lengths, 1e-12))
 
 
 def translation_ranks(
@@ -40,12 +39,11 @@ def translation_ranks(
 ) -> tuple[Ranks, Ranks]:
     """Return the rank of each word's best translation by cosine, in both directions.
 
-    All words of the other side are candidates (Liu et al. 2020, Eq. 1). The rank is 1, plus 1 for
-    each candidate more similar than the best translation, plus 1/2 for each tie: words with the
-    same vector get the mean of their ranks. Vectors of different words, shapes ``(n, dims)`` and
-    ``(m, dims)``, give float64 ranks, ``(n,)`` and ``(m,)``. Each word is in at least one of the
-    ``pairs`` of a source and a target word, int, ``(p, 2)``. ``centred`` subtracts the mean of each
-    side. At most ``(block, m)`` cosines are in memory.
+    All words of the other side are candidates (Liu et al. 2020, Eq. 1); words with the same vector
+    get the mean of their ranks. Vectors of different words, shapes ``(n, dims)`` and ``(m, dims)``,
+    give float64 ranks, ``(n,)`` and ``(m,)``. Each word is in at least one of the ``pairs`` of a
+    source and a target word, int, ``(p, 2)``. ``centred`` subtracts the mean of each side. At most
+    ``(block, m)`` cosines are in memory.
     """
     # Cosines of source words (rows) with targets; the pairs are (0, 0), (0, 2) and (1, 1):
     #     .9 .7 .8    best .9: none above it, rank 1
@@ -79,9 +77,8 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     """Score the vectors of a dictionary's words, by layer, in both directions, centred and not.
 
     From ``schemas.DICTIONARY`` and the token stores of both languages' words, which may have more
-    (:mod:`mbert_atlas.representations.word_vectors`), writes ``schemas.RETRIEVALS``. A word counts
-    once; the best of its translations counts. Each language is centred by the mean of its words in
-    the dictionary.
+    (:mod:`mbert_atlas.representations.word_vectors`), writes ``schemas.RETRIEVALS``. Each language
+    is centred by the mean of its words in the dictionary.
     """
     table = read_parquet(dictionary, DICTIONARY)
     stores = load_arrays(english), load_arrays(other)
@@ -91,27 +88,16 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
         places.append(np.array([of_word[word] for word in table[name].to_pylist()], np.int64))
     rows, members = zip(*(np.unique(side, return_inverse=True) for side in places), strict=True)
     pairs = np.stack(members, axis=1)  # places among the rows
-    queries = [
-        store.dense("words")[words].tolist() for store, words in zip(stores, rows, strict=True)
-    ]
+    sides = list(zip(stores, rows, strict=True))
+    queries = [store.dense("words")[words].tolist() for store, words in sides]
     languages = [store.meta["language"] for store in stores]
     scores = []
     for layer in track(range(len(stores[0].dense("vectors"))), "layers"):
-        one, two = (
-            store.dense("vectors")[layer, words] for store, words in zip(stores, rows, strict=True)
-        )
+        one, two = (store.dense("vectors")[layer, words] for store, words in sides)
         for centred in (False, True):
             for side, ranks in enumerate(translation_ranks(one, two, pairs, centred=centred)):
+                place = {"source": languages[side], "target": languages[1 - side]}
+                place |= {"layer": layer, "centred": centred, "n": len(ranks)}
                 again = resampled_mean(1 / ranks, queries[side])
-                scores.append(
-                    {
-                        "layer": layer,
-                        "source": languages[side],
-                        "target": languages[1 - side],
-                        "centred": centred,
-                        "mrr": float((1 / ranks).mean()),
-                        "n": len(ranks),
-                        RESAMPLED: again,
-                    }
-                )
+                scores.append(place | {"mrr": float((1 / ranks).mean()), RESAMPLED: again})
     write_parquet(pa.Table.from_pylist(scores, RETRIEVALS), output)

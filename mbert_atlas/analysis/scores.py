@@ -1,9 +1,9 @@
 """Scores of predictions in percent: accuracy and F1 of texts and words, F1 of spans, trees.
 
 Attachment scores are those of the CoNLL 2018 shared task's script: all words count, punctuation
-included, and relations are compared without their subtypes. Words are the gold ones, so that
-precision, recall and F1 are the same: the fraction of words with the correct head (UAS), or with
-the correct head and relation (LAS). A word beyond the model's input (predicted head -1) is wrong.
+included, and relations are compared without their subtypes. Of the gold words they are the fraction
+with the correct head (UAS), or with the correct head and relation (LAS). A word beyond the model's
+input (predicted head -1) is wrong.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +28,7 @@ Examples = tuple[list[str], npt.NDArray[np.float64]]
 """Ids of examples, and the score of each, 0 to 1, shape ``(n,)``."""
 ALL_LANGUAGES = "all"
 TagUnit = Literal["word", "subword"]
+TagItem = Literal["entity", "token"]
 Metrics = Callable[[npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]
 """From sums of the counts of some items, shape ``(..., counts)``: scores, 0 to 1, ``(...)``."""
 
@@ -37,16 +38,15 @@ def prediction_scores(
 ) -> pd.DataFrame:
     """Score a file of predictions: every labelled subword (published) or word (corrected).
 
-    ``unit`` is what is predicted, ``token``, ``text`` or ``tree``. Returns what :func:`tag_scores`,
-    :func:`class_scores` or :func:`tree_scores` do.
+    Of a ``text``, ``tree`` or ``token`` it returns what :func:`class_scores`, :func:`tree_scores`
+    or :func:`tag_scores` do.
     """
     if unit == "text":
         return class_scores(read_parquet(path, CLASS_PREDICTIONS), resample=resample)
     if unit == "tree":
         return tree_scores(read_parquet(path, TREE_PREDICTIONS), resample=resample)
-    table = read_parquet(path, TAG_PREDICTIONS)
-    subwords: TagUnit = "subword" if protocol == "published" else "word"
-    return tag_scores(table, unit=subwords, resample=resample)
+    scored: TagUnit = "subword" if protocol == "published" else "word"
+    return tag_scores(read_parquet(path, TAG_PREDICTIONS), unit=scored, resample=resample)
 
 
 def choose_hyperparameters(
@@ -61,11 +61,10 @@ def choose_hyperparameters(
 ) -> None:
     """Write the draw with the highest score on development data, of equal ones the first.
 
-    ``draws`` are values by hyperparameter, ``predictions`` those of each draw; their unit and
-    protocol as in :func:`prediction_scores`. The mean score over languages decides; without any,
-    that of all of them pooled. JSON: ``values`` and ``score`` (percent) of the best draw, its
-    number ``draw`` (from 1), and both of all ``draws``. Raises :class:`DataError` if there are no
-    predictions for a language that decides, or no such score.
+    ``draws`` are values by hyperparameter, ``predictions`` those of each draw, see
+    :func:`prediction_scores`. The mean score over languages decides; without any, that of all of
+    them pooled. JSON: ``values`` and ``score`` (percent) of the best draw, its number ``draw``
+    (from 1), and both of all ``draws``. Raises :class:`DataError` if a language has no such score.
     """
     chosen, scores = [ALL_LANGUAGES] if languages is None else list(languages), []
     for path in predictions:
@@ -76,7 +75,7 @@ def choose_hyperparameters(
             fix = "add the language to `search.evaluate` of the family, or choose by another score"
             raise DataError(path, f"language {missing[0]}", problem, fix)
         scores.append(float(table["value"].mean()))  # over development sets and languages
-    best = max(range(len(scores)), key=scores.__getitem__)
+    best = int(np.argmax(scores))
     both = zip(draws, scores, strict=True)
     each = [{"values": dict(values), "score": score} for values, score in both]
     write_json({"draw": best + 1, **each[best], "draws": each}, output)
@@ -88,8 +87,7 @@ def class_scores(predictions: pa.Table, *, resample: bool = False) -> pd.DataFra
     Returns columns dataset, language, metric, value and n: ``accuracy``, ``macro_f1_present``,
     ``macro_f1_union`` and ``micro_f1`` in percent by dataset and language, and for all languages of
     a dataset pooled (language ``all``); ``n`` counts examples. With ``resample`` also the column
-    ``resampled``: each value on resamples of the examples, float32, shape ``(RESAMPLES,)``, see
-    :mod:`mbert_atlas.analysis.resampling`.
+    ``resampled``, see :mod:`mbert_atlas.analysis.resampling`.
     """
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
     lengths = np.ones(len(predictions), dtype=np.int64)
@@ -102,12 +100,10 @@ def tag_scores(
 ) -> pd.DataFrame:
     """Score predictions of tags, :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
 
-    The unit ``word`` scores the first labelled subword of a word, ``subword`` all of them, so that
-    a word that the tokenizer splits counts several times (Tanti et al. 2021, code).
-
-    Returns what :func:`class_scores` does, the metrics with ``token_`` before them, and
-    ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or
-    subwords, and resamples are of sentences.
+    The unit ``word`` scores the first labelled subword of a word, ``subword`` all of them (code of
+    Tanti et al. 2021). Returns what :func:`class_scores` does, the metrics with ``token_`` before
+    them, and ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words
+    or subwords, and resamples are of sentences.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
     tokens = ClassCounts.by_sentence(*codes, lengths, len(labels)).counts
@@ -139,9 +135,9 @@ def tree_scores(predictions: pa.Table, *, resample: bool = False) -> pd.DataFram
 
 
 def attachment_counts(predictions: pa.Table) -> Ints:
-    """Count words with the correct head and relation, with the correct head, and all, by sentence.
+    """Count words with the correct head and relation, with the correct head, and all.
 
-    Returns int64, shape ``(n, 3)``.
+    Returns int64, shape ``(sentences, 3)``.
     """
     heads, relations, lengths = _right_arcs(predictions)
     offsets = offsets_of(lengths)
@@ -149,12 +145,11 @@ def attachment_counts(predictions: pa.Table) -> Ints:
     return np.stack([*map(np.diff, before), lengths], axis=1)
 
 
-def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) -> Ints:
-    """Count correct, gold and predicted items of each sentence, which micro F1 sums up.
+def sentence_counts(predictions: pa.Table, *, unit: TagItem) -> Ints:
+    """Count correct, gold and predicted items of each sentence, int64, shape ``(n, 3)``.
 
     ``entity`` counts exactly matching spans (see :class:`SpanScorer`), ``token`` words whose tag is
-    not ``O``. Returns int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum
-    of the others.
+    not ``O``.
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
@@ -162,24 +157,30 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
     else:
         inside = np.array([label != "O" for label in labels], dtype=bool)
         by_class = ClassCounts.by_sentence(gold, predicted, lengths, len(labels)).counts[:, inside]
-    counts: Ints = np.sum(by_class, axis=1)
-    return counts
+    return np.asarray(by_class.sum(axis=1))
+
+
+def f1_score(counts: npt.NDArray[Any], ids: Sequence[str]) -> dict[str, Any]:
+    """Return ``value`` and ``resampled`` of the micro F1 in percent, by sentences' counts and ids.
+
+    Counts are those of :func:`sentence_counts`: F1 is twice the sum of the first column over the
+    sum of the others.
+    """
+    value, again = (
+        200 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1)
+        for sums in (counts.sum(axis=0), resampled_sums(counts, ids))
+    )
+    return {"value": float(value), RESAMPLED: again}
 
 
 def right_words(predictions: pa.Table) -> Examples:
-    """Return for each word of one language whether its tag is correct (1 or 0).
-
-    Ids join sentence and word number.
-    """
+    """Return for each word whether its tag is correct; ids join sentence and word number."""
     (gold, predicted), _, lengths = _tag_codes(predictions, "word")
     return _word_ids(predictions, lengths), (gold == predicted).astype(np.float64)
 
 
 def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
-    """Return for each word of one language whether its head is correct (1 or 0), as for UAS.
-
-    If ``labelled``, the relation must be correct, too, as for LAS. Ids as in :func:`right_words`.
-    """
+    """Return for each word whether its head (``labelled``: and relation) is correct, with ids."""
     heads, relations, lengths = _right_arcs(predictions)
     right = heads & relations if labelled else heads
     return _word_ids(predictions, lengths), right.astype(np.float64)
@@ -217,8 +218,7 @@ def _tag_codes(
         return codes, labels, lengths
     words = pc.list_flatten(predictions["words"]).to_numpy()
     sentence = np.repeat(np.arange(len(lengths)), lengths)
-    first = np.ones(len(words), dtype=bool)
-    first[1:] = (sentence[1:] != sentence[:-1]) | (words[1:] != words[:-1])
+    first = np.append(True, (np.diff(sentence) != 0) | (np.diff(words) != 0))[: len(words)]
     lengths = np.bincount(sentence[first], minlength=len(lengths))
     return (codes[0][first], codes[1][first]), labels, lengths
 
@@ -227,11 +227,13 @@ def _right_arcs(
     predictions: pa.Table,
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[Any]]:
     """Return which heads and which relations are correct, and the words by sentence."""
-    names = ("gold_heads", "predicted_heads", "gold_relations", "predicted_relations")
-    lengths = pc.list_value_length(predictions[names[0]]).to_numpy()
-    columns = [pc.list_flatten(predictions[name]) for name in names]
-    universal = [pc.replace_substring_regex(column, ":.*", "") for column in columns[2:]]
-    return pc.equal(*columns[:2]).to_numpy(), pc.equal(*universal).to_numpy(), lengths
+    lengths = pc.list_value_length(predictions["gold_heads"]).to_numpy()
+    heads, relations = (
+        [pc.list_flatten(predictions[f"{side}_{what}"]) for side in ("gold", "predicted")]
+        for what in ("heads", "relations")
+    )
+    universal = [pc.replace_substring_regex(column, ":.*", "") for column in relations]
+    return pc.equal(*heads).to_numpy(), pc.equal(*universal).to_numpy(), lengths
 
 
 def _score_table(

@@ -1,9 +1,9 @@
 """How the predictions of a task are scored, and two conditions compared."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import ClassVar, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 from mbert_atlas import schemas
 from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.analysis.answers import score_answers
-from mbert_atlas.analysis.resampling import Floats, resampled_mean, resampled_sums
+from mbert_atlas.analysis.resampling import RESAMPLED, resampled_mean
 from mbert_atlas.analysis.scores import (
     Examples,
+    TagItem,
+    f1_score,
     right_arcs,
     right_words,
     select,
@@ -23,36 +25,30 @@ from mbert_atlas.analysis.scores import (
 from mbert_atlas.analysis.significance import Comparison, compare_taggers, paired_t_test
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.f1 import micro_f1
 from mbert_atlas.files import read_parquet
 
-_SEED = 0  # of permutations and resamples: the same for every cell
+Score = dict[str, Any]
+"""``value`` in percent, ``n``, and ``resampled``, see :mod:`.resampling`."""
+_SEED = 0  # of permutations: the same for every cell
 
 
+@dataclass(frozen=True)
 class Scoring:
     """Metrics that are means over examples, compared by a paired t-test."""
 
-    schema: ClassVar[pa.Schema]  # of the predictions
-    metrics: ClassVar[tuple[str, ...]]  # conditions are compared by the first
+    schema: pa.Schema  # of the predictions
+    metrics: tuple[str, ...]  # conditions are compared by the first
+    examples: Callable[[Cell, str], Examples]  # of which a metric is the mean
 
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        """Return the examples whose mean is a metric."""
-        raise NotImplementedError
-
-    def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
-        """Return the metrics of a run in percent, and the number of examples."""
-        scores = {metric: _scored(cell, metric)[1] for metric in self.metrics}
-        percent = {metric: 100 * float(values.mean()) for metric, values in scores.items()}
-        return percent, len(scores[self.metrics[0]])
-
-    def resampled(self, cell: Cell) -> dict[str, Floats]:
-        """Return the metrics in percent on resamples of the test set, see :func:`resampled_of`."""
-        again = {}
+    def scores(self, cell: Cell) -> dict[str, Score]:
+        """Return the scores of a run by metric; ``n`` counts examples."""
+        scores = {}
         for metric in self.metrics:
-            keys, scores = _scored(cell, metric)
+            keys, values = _scored(cell, metric)
             items = [key.partition("\t")[0] for key in keys]  # a word's begins with its sentence
-            again[metric] = 100 * resampled_mean(scores, items)
-        return again
+            score = {"value": 100 * float(values.mean()), "n": len(values)}
+            scores[metric] = score | {RESAMPLED: 100 * resampled_mean(values, items)}
+        return scores
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Test ``system - baseline``, mean scores over runs.
@@ -74,52 +70,32 @@ class Scoring:
         return paired_t_test(*means)
 
 
-class TextScoring(Scoring):
-    """Accuracy over texts."""
-
-    schema, metrics = schemas.CLASS_PREDICTIONS, ("accuracy",)
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        table = rows_of(cell)
-        right = pc.equal(table["gold"], table["prediction"]).to_numpy()
-        return table["example_id"].to_pylist(), right.astype(np.float64)
+def _right_texts(cell: Cell, metric: str) -> Examples:
+    table = rows_of(cell)
+    right = pc.equal(table["gold"], table["prediction"]).to_numpy()
+    return table["example_id"].to_pylist(), right.astype(np.float64)
 
 
-class WordScoring(Scoring):
-    """Accuracy over words, scored at their first subword."""
-
-    schema, metrics = schemas.TAG_PREDICTIONS, ("accuracy",)
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        return right_words(rows_of(cell))
+def _right_words(cell: Cell, metric: str) -> Examples:
+    return right_words(rows_of(cell))
 
 
-class ArcScoring(Scoring):
-    """Labelled and unlabelled attachment scores over words."""
-
-    schema, metrics = schemas.TREE_PREDICTIONS, ("las", "uas")
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        return right_arcs(rows_of(cell), labelled=metric == "las")
+def _right_arcs(cell: Cell, metric: str) -> Examples:
+    return right_arcs(rows_of(cell), labelled=metric == "las")
 
 
-class AnswerScoring(Scoring):
-    """Token F1 and exact match of answers; dataset's normalisation only under ``corrected``."""
-
-    schema, metrics = schemas.SPAN_PREDICTIONS, ("f1", "exact_match")
-
-    def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        contexts = "en" if cell.questions == "target" else cell.language
-        questions = {"same": contexts, "target": cell.language, "english": "en"}
-        table = select(
-            _read(cell.path, cell.kind),
-            dataset=cell.dataset,
-            language=contexts,
-            question_language=questions[cell.questions],
-        )
-        normalisation = cell.normalisation if cell.protocol == "corrected" else "squad"
-        scores = score_answers(table, normalisation=normalisation)[metric]
-        return table["example_id"].to_pylist(), scores
+def _answers(cell: Cell, metric: str) -> Examples:
+    contexts = "en" if cell.questions == "target" else cell.language
+    questions = {"same": contexts, "target": cell.language, "english": "en"}
+    table = select(
+        _read(cell.path, cell.kind),
+        dataset=cell.dataset,
+        language=contexts,
+        question_language=questions[cell.questions],
+    )
+    normalisation = cell.normalisation if cell.protocol == "corrected" else "squad"
+    scores = score_answers(table, normalisation=normalisation)[metric]
+    return table["example_id"].to_pylist(), scores
 
 
 class EntityScoring(Scoring):
@@ -129,63 +105,47 @@ class EntityScoring(Scoring):
     entities under ``published``, as in the authors' code; the other two metrics are both of these.
     """
 
-    schema, metrics = schemas.TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")
-
-    def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
-        """Return the metrics of a run in percent, and the number of words."""
-        rows = rows_of(cell)
-        sums = [sentence_counts(rows, unit=unit).sum(axis=0) for unit in ("entity", "token")]
-        entity, token = (100 * float(micro_f1(of_unit)) for of_unit in sums)
-        values = (entity if cell.protocol == "published" else token, entity, token)
-        return dict(zip(self.metrics, values, strict=True)), len(right_words(rows)[1])
-
-    def resampled(self, cell: Cell) -> dict[str, Floats]:
-        """Return the metrics in percent on resamples of the sentences."""
-        entity, token = resampled_f1(cell, "entity"), resampled_f1(cell, "token")
+    def scores(self, cell: Cell) -> dict[str, Score]:
+        """Return the scores of a run by metric; ``n`` counts words."""
+        entity, token = span_score(cell), span_score(cell, "token")
         values = (entity if cell.protocol == "published" else token, entity, token)
         return dict(zip(self.metrics, values, strict=True))
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Return a permutation test, see :func:`compare_taggers`."""
-        return compare_taggers(
-            [_read(cell.path, cell.kind) for cell in baseline],
-            [_read(cell.path, cell.kind) for cell in system],
-            unit="entity" if system[0].protocol == "published" else "token",
-            seed=_SEED,
-            dataset=system[0].dataset,
-            language=system[0].language,
-        )
+        unit: TagItem = "entity" if system[0].protocol == "published" else "token"
+        runs = [[rows_of(cell) for cell in cells] for cells in (baseline, system)]
+        return compare_taggers(*runs, unit=unit, seed=_SEED)
 
 
-@cache
+TEXTS = Scoring(schemas.CLASS_PREDICTIONS, ("accuracy",), _right_texts)
+WORDS = Scoring(schemas.TAG_PREDICTIONS, ("accuracy",), _right_words)
+ARCS = Scoring(schemas.TREE_PREDICTIONS, ("las", "uas"), _right_arcs)
+ANSWERS = Scoring(schemas.SPAN_PREDICTIONS, ("f1", "exact_match"), _answers)
+ENTITIES = EntityScoring(
+    schemas.TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1"), _right_words
+)
+
+
 def scoring_of(task: str) -> Scoring:
     """Return the scoring of a task."""
-    scoring: Scoring = SCORINGS.load(task)()
+    scoring: Scoring = SCORINGS.load(task)
     return scoring
 
 
-@cache
-def scores_of(cell: Cell) -> tuple[dict[str, float], int]:
-    """Return the scores of a run in percent, the headline metric first, and the number of items."""
-    return scoring_of(cell.kind).scores(cell)
+def scores_of(cell: Cell) -> dict[str, Score]:
+    """Return the scores of a run by metric, the headline metric first.
 
-
-def resampled_of(cell: Cell) -> dict[str, Floats]:
-    """Return the scores of :func:`scores_of` on each resample of the cell's test set.
-
-    In percent, float32, shape ``(RESAMPLES,)``, see :mod:`mbert_atlas.analysis.resampling`. The
-    items are texts, questions, or sentences where words or spans are scored.
+    Resamples are of texts, questions, or sentences where words or spans are scored.
     """
-    return _resampled_of(_unnamed(cell))
+    return _scores_of(_unnamed(cell))
 
 
-def resampled_f1(cell: Cell, unit: Literal["entity", "token"]) -> Floats:
-    """Return the micro F1 of tags on resamples of the sentences, see :func:`sentence_counts`."""
+def span_score(cell: Cell, unit: TagItem = "entity") -> Score:
+    """Return the micro F1 of tags, see :func:`sentence_counts`; ``n`` counts words."""
     rows = rows_of(cell)
     counts, ids = sentence_counts(rows, unit=unit), rows["example_id"].to_pylist()
-    right, gold, predicted = resampled_sums(counts, ids).T
-    scores: Floats = 200 * right / np.maximum(gold + predicted, 1)
-    return scores
+    return f1_score(counts, ids) | {"n": len(right_words(rows)[1])}
 
 
 def rows_of(cell: Cell) -> pa.Table:
@@ -210,9 +170,9 @@ def _scored(cell: Cell, metric: str) -> Examples:
 
 @lru_cache(maxsize=64)  # ids of all words are large; these are the seeds that are compared
 def _examples(cell: Cell, metric: str) -> Examples:
-    return scoring_of(cell.kind)._score_examples(cell, metric)
+    return scoring_of(cell.kind).examples(cell, metric)
 
 
 @cache
-def _resampled_of(cell: Cell) -> dict[str, Floats]:
-    return scoring_of(cell.kind).resampled(cell)
+def _scores_of(cell: Cell) -> dict[str, Score]:
+    return scoring_of(cell.kind).scores(cell)

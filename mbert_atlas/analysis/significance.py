@@ -6,14 +6,14 @@ means over examples (F1 of entities), and Holm's correction of a family of tests
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.analysis.resampling import resampled_sums
-from mbert_atlas.analysis.scores import select, sentence_counts
+from mbert_atlas.analysis.scores import TagItem, sentence_counts
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import micro_f1
 from mbert_atlas.randomness import generator
@@ -52,9 +52,8 @@ def paired_t_test(baseline: Floats, system: Floats) -> Comparison:
     from scipy import stats  # as costly to import as all else that a measuring job needs
 
     test = stats.ttest_rel(system, baseline)
-    interval = test.confidence_interval(0.95)
+    low, high = map(float, test.confidence_interval(0.95))
     effect_size = mean / float(difference.std(ddof=1))
-    low, high = float(interval.low), float(interval.high)
     return Comparison(n, mean, low, high, float(test.pvalue), effect_size)
 
 
@@ -63,14 +62,12 @@ def permutation_test(
 ) -> Comparison:
     """Compare the micro F1 of two systems by swapping their predictions sentence by sentence.
 
-    F1 needs three sums over sentences, so an iteration is one row of a matrix product of random
-    swaps with what each swap changes. The p-value is the fraction of iterations, the observed
-    assignment included, with at least as large a difference in either direction; the interval is
-    that of the test set's resamples, see :mod:`mbert_atlas.analysis.resampling`.
-
-    Both systems have the right, gold and predicted items of the same sentences, int64, shape
-    ``(n, 3)``, see :func:`mbert_atlas.analysis.scores.sentence_counts`. With several seeds the same
-    ``ids`` follow each other: a sentence is swapped by seed, but resampled with all of its seeds.
+    The p-value is the fraction of iterations, the observed assignment included, with at least as
+    large a difference in either direction; the interval is that of the test set's resamples, see
+    :mod:`mbert_atlas.analysis.resampling`. Both systems have the counts of the same sentences,
+    int64, shape ``(n, 3)``, see :func:`mbert_atlas.analysis.scores.sentence_counts`. With several
+    seeds the same ``ids`` follow each other: a sentence is swapped by seed, but resampled with all
+    of its seeds.
     """
     # A sentence swapped moves its change (system - baseline) from the system to the baseline. With
     # (right, gold, predicted) of three sentences
@@ -98,27 +95,25 @@ def compare_taggers(
     baseline: Sequence[pa.Table],
     system: Sequence[pa.Table],
     *,
-    unit: Literal["entity", "token"],
+    unit: TagItem,
     seed: int,
-    dataset: str,
-    language: str,
 ) -> Comparison:
     """Compare two taggers over all seeds by a permutation test.
 
-    Each has one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed, whose predictions
-    are concatenated (Efimov et al. 2022, section 5.1); seed k of one system is swapped with seed k
-    of the other. For ``unit`` see :func:`mbert_atlas.analysis.scores.sentence_counts`. Raises
-    :class:`AtlasError` if there are no runs or no sentences, the numbers of runs differ, a sentence
-    occurs twice in a run, or the runs hold different sentences or gold tags.
+    Each has one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed, see
+    :func:`mbert_atlas.analysis.scores.select`, whose predictions are concatenated (Efimov et al.
+    2022, section 5.1); seed k of one system is swapped with seed k of the other. For ``unit`` see
+    :func:`mbert_atlas.analysis.scores.sentence_counts`. Raises :class:`AtlasError` if the numbers
+    of runs differ, or the runs hold different sentences or gold tags.
     """
+    tables, shared = [*baseline, *system], ["example_id", "gold"]
+    dataset, language = (tables[0][column][0] for column in ("dataset", "language"))
     title = f"predictions of dataset {dataset}, language {language}"
-    if not baseline or len(baseline) != len(system):
+    if len(baseline) != len(system):
         raise AtlasError(
             f"{title}: {len(baseline)} runs of one system and {len(system)} of the other; "
             "run both with the same seeds."
         )
-    tables = [select(run, dataset=dataset, language=language) for run in [*baseline, *system]]
-    shared = ["example_id", "gold"]
     if any(not table.select(shared).equals(tables[0].select(shared)) for table in tables):
         raise AtlasError(
             f"{title}: the runs were evaluated on different sentences or gold tags; "
@@ -134,8 +129,7 @@ def compare_taggers(
 def holm(p_values: Sequence[float] | Floats) -> Floats:
     """Correct the p-values of a family of tests for their number (Holm 1979).
 
-    The threshold then bounds the probability of any false rejection in the family, however the
-    tests depend on each other. Returns float64, shape ``(n,)``, in the given order.
+    Returns float64, shape ``(n,)``, in the given order.
     """
     raw: Floats = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(raw, kind="stable")

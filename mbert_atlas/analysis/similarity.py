@@ -16,6 +16,7 @@ language; the other intervals are about values of other n sentences, taken as in
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -47,8 +48,7 @@ def _not_zero(norm: Any) -> float:
 
 def _gram(x: Floats) -> Floats:
     centred = x - x.mean(0)  # distances are the same, and rounding is kept small
-    gram: Floats = centred @ centred.T
-    return gram
+    return np.asarray(centred @ centred.T)
 
 
 def _squares(gram: Floats) -> Floats:
@@ -66,15 +66,13 @@ def _rbf(squares: Floats) -> Floats:
     # off the diagonal. Row means 0.81, 0.86, 0.69, mean 0.79: the first cell is 1 - 2(0.81) + 0.79.
     upper = squares[np.triu_indices(len(squares), 1)]  # each distance once: the same median
     sigma = float(np.sqrt(_not_zero(np.median(upper[upper > 0]) if upper.any() else 0.0)))
-    kernel: Floats = np.exp(squares / (-2 * sigma**2))
-    return kernel
+    return np.asarray(np.exp(squares / (-2 * sigma**2)))
 
 
 def _double_centred(kernel: Floats) -> Floats:
     """Return H K H with H = I - 1/n, by means of rows instead of products of matrices."""
     means = kernel.mean(0)
-    centred: Floats = kernel - means - means[:, None] + means.mean()
-    return centred
+    return np.asarray(kernel - means - means[:, None] + means.mean())
 
 
 class Estimate(NamedTuple):
@@ -134,8 +132,7 @@ class Kernel:
         whole *= np.concatenate([[l.sum()], l.sum() - 2 * l])
         size = np.full(n + 1, n - 1)
         size[0] = n
-        unbiased: Floats = product + whole / ((size - 1) * (size - 2)) - 2 * q / (size - 2)
-        return unbiased
+        return np.asarray(product + whole / ((size - 1) * (size - 2)) - 2 * q / (size - 2))
 
     def compare(self, other: Self) -> Estimate:
         """Return CKA with a 95% interval from the jackknife; NaN where a norm is not positive."""
@@ -202,26 +199,26 @@ def compare_windows(x: Sequence[Floats], y: Sequence[Floats]) -> dict[str, Estim
 def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int64]]:
     """Return the rows of each language's sentences in one order.
 
-    The ids of parallel sentences are the same after the first dash, as in parallel treebanks
-    (``en_pud-n01001011`` and ``ru_pud-n01001011``). Raises :class:`DataError` if they are fewer
-    than 8, or the sentences of two languages differ in number or order; names the first that
-    differs.
+    The ids of parallel sentences are the same after the first dash (``en_pud-n01001011`` and
+    ``ru_pud-n01001011``). Raises :class:`DataError` if they are fewer than 8, or the sentences of
+    two languages differ in number or order.
     """
     names = np.array([name.partition("-")[2] or name for name in features.example_id.tolist()])
     languages = list(dict.fromkeys(features.language.tolist()))
     rows = {language: np.flatnonzero(features.language == language) for language in languages}
     first = rows[languages[0]]
     for language, others in rows.items():
-        pair = f"languages {languages[0]} and {language}"
-        fix = "take treebanks that are translations of each other, or leave a language out"
+        place, problem = f"languages {languages[0]} and {language}", ""
         if len(others) != len(first):
             problem = f"{len(first)} and {len(others)} sentences"
-            raise DataError(features.path, pair, problem, fix)
-        if (differ := names[others] != names[first]).any():
-            place = int(np.argmax(differ))
-            one, other = features.example_id[first[place]], features.example_id[others[place]]
+        elif (differ := names[others] != names[first]).any():
+            number = int(np.argmax(differ))
+            one, other = (features.example_id[side[number]] for side in (first, others))
+            place += f", sentence {number + 1}"
             problem = f"{one} and {other} are not the same sentence"
-            raise DataError(features.path, f"{pair}, sentence {place + 1}", problem, fix)
+        if problem:
+            fix = "take treebanks that are translations of each other, or leave a language out"
+            raise DataError(features.path, place, problem, fix)
     if len(first) < _FEWEST:
         problem = f"{len(first)} sentences are too few to compare languages"
         raise DataError(features.path, "", problem, f"take at least {_FEWEST}")
@@ -233,17 +230,14 @@ def measure_similarity(
 ) -> None:
     """Compare pivots with all other languages, under one model, and write ``SIMILARITIES``.
 
-    ``published`` is the RBF kernel over four windows of the first 203 sentences
-    (:func:`compare_windows`; code of Muller et al. 2021), ``corrected`` every measure of
-    :func:`kernels` on all sentences. Features by protocol are vectors of parallel texts, any
-    layers, see :func:`mbert_atlas.representations.extraction.extract_features`. Raises
+    ``published`` is :func:`compare_windows` (code of Muller et al. 2021), ``corrected`` every
+    measure of :func:`kernels` on all sentences. Features by protocol are vectors of parallel texts,
+    any layers, see :func:`mbert_atlas.representations.extraction.extract_features`. Raises
     :class:`DataError` as :func:`parallel_sentences`, and :class:`AtlasError` if all vectors of a
     layer are the same.
     """
-    rows = [
-        row for protocol, path in features.items() for row in _similarities(path, pivots, protocol)
-    ]
-    write_parquet(pa.Table.from_pylist(rows, SIMILARITIES), output)
+    rows = chain(*(_similarities(path, pivots, name) for name, path in features.items()))
+    write_parquet(pa.Table.from_pylist([*rows], SIMILARITIES), output)
 
 
 def _similarities(

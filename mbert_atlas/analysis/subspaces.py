@@ -1,10 +1,9 @@
 """Directions that identify languages: DensRay and LDA (Liang et al. 2021, section 3, appendix A).
 
-Both need the mean vector of each language, LDA also the covariance within languages:
-:class:`Moments` of parts of the data add up to those of the whole. With un-normalised differences
-and equally many vectors of each of n languages, the matrix that DensRay decomposes is the scatter
-of the language means up to a factor (:func:`densray`), which follows from appendix A. So its rank
-is at most n - 1, as for LDA; the paper proves n + 1.
+Both need the mean vector of each language, and the covariance within languages. With un-normalised
+differences and equally many vectors of each of n languages, the matrix that DensRay decomposes is
+the scatter of the language means up to a factor (:func:`densray`), which follows from appendix A.
+So its rank is at most n - 1, as for LDA; the paper proves n + 1.
 """
 
 from collections.abc import Sequence
@@ -22,24 +21,6 @@ from mbert_atlas.progress import track
 Floats = npt.NDArray[np.float64]
 
 
-class Moments(NamedTuple):
-    """Means and scatter of the vectors of n languages.
-
-    The scatter is the sum over all vectors of (x - m) (x - m)^T, m being the mean of the vector's
-    language.
-    """
-
-    languages: list[str]
-    counts: npt.NDArray[np.int64]  # of vectors, (n,)
-    means: Floats  # (n, layers, dims)
-    scatter: Floats  # (layers, dims, dims)
-
-    def within(self, layer: int) -> Floats:
-        """Return the covariance within languages, pooled, shape ``(dims, dims)``."""
-        pooled: Floats = self.scatter[layer] / (self.counts.sum() - len(self.counts))
-        return pooled
-
-
 class Directions(NamedTuple):
     """A basis of the whole space, sorted by how well a direction identifies languages.
 
@@ -54,16 +35,6 @@ class Directions(NamedTuple):
     rank: int  # number of directions that identify languages
 
 
-def merged(parts: Sequence[Moments]) -> Moments:
-    """Return the moments of all parts, each of different languages."""
-    return Moments(
-        [code for part in parts for code in part.languages],
-        np.concatenate([part.counts for part in parts]),
-        np.concatenate([part.means for part in parts]),
-        reduce(np.add, [part.scatter for part in parts]),
-    )
-
-
 def densray(means: Floats, within: Floats) -> Directions:
     """Return DensRay's directions: eigenvectors of the scatter of the language means.
 
@@ -75,13 +46,8 @@ def densray(means: Floats, within: Floats) -> Directions:
     # c = [[1, 0, 0],   centred: [[ 1, 0, 0],   A = [[1, 0, 0],   first direction [1, 0, 0],
     #      [-1, 0, 0],            [-1, 0, 0],        [0, 0, 0],   rank 1 of at most 2
     #      [0, 0, 0]]             [ 0, 0, 0]]        [0, 0, 0]]
-    centred = means - means.mean(axis=0)
-    _, singular, rows = np.linalg.svd(centred, full_matrices=True)
-    rank = int((singular > singular[0] * max(centred.shape) * np.finfo(float).eps).sum())
-    basis = np.hstack([rows[:rank].T, _by_variance(rows[rank:].T, within)])
-    values = np.zeros(len(within))
-    values[:rank] = singular[:rank] ** 2 / (len(means) - 1)
-    return Directions(_signed(basis), values, rank)
+    basis, values, rank = _decomposed(means - means.mean(axis=0), within)
+    return Directions(_signed(basis), values / (len(means) - 1), rank)
 
 
 def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directions:
@@ -102,13 +68,9 @@ def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directi
     whitening = axes[:, varies] / np.sqrt(variances[varies])
     share = counts / counts.sum()
     centred = (means - share @ means) * np.sqrt(share)[:, None]
-    _, singular, rows = np.linalg.svd(centred @ whitening, full_matrices=True)
-    rank = int((singular > singular[0] * max(centred.shape) * np.finfo(float).eps).sum())
-    beyond = _by_variance(rows[rank:].T, np.diag(variances[varies]))
-    values = np.zeros(len(within))
-    values[:rank] = singular[:rank] ** 2
-    basis = np.hstack([whitening @ np.hstack([rows[:rank].T, beyond]), axes[:, ~varies]])
-    return Directions(_signed(basis), values, rank)
+    basis, values, rank = _decomposed(centred @ whitening, np.diag(variances[varies]))
+    basis = np.hstack([whitening @ basis, axes[:, ~varies]])
+    return Directions(_signed(basis), np.append(values, np.zeros((~varies).sum())), rank)
 
 
 def find_directions(
@@ -124,41 +86,48 @@ def find_directions(
     that of all vectors of these languages (float64, ``(layers, dims)``), and ``languages`` in the
     meta data.
     """
-    moments = merged(
-        [
-            Moments(list(one.meta["languages"]), *map(one.dense, ("counts", "means", "scatter")))
-            for one in map(load_arrays, parts)
-        ]
+    stores = list(map(load_arrays, parts))
+    every = [code for store in stores for code in store.meta["languages"]]
+    counts, means = (
+        np.concatenate([store.dense(name) for store in stores]) for name in ("counts", "means")
     )
-    languages = moments.languages if languages is None else languages
-    rows = [moments.languages.index(code) for code in languages]
-    means, counts = moments.means[rows], moments.counts[rows]
+    scatter = reduce(np.add, [store.dense("scatter") for store in stores])  # around their means
+    freedom = counts.sum() - len(counts)
+    languages = every if languages is None else languages
+    rows = [every.index(code) for code in languages]
+    means, counts = means[rows], counts[rows]
     bases: dict[str, list[Directions]] = {"densray": [], "lda": []}
     for layer in track(range(means.shape[1]), "directions, layers"):
-        within = moments.within(layer)
+        within = scatter[layer] / freedom
         bases["densray"].append(densray(means[:, layer], within))
         bases["lda"].append(lda(means[:, layer], counts, within))
     mean = np.average(means, axis=0, weights=counts)
     arrays: dict[str, Any] = {"means": means, "mean": mean}
     for name, directions in bases.items():
-        arrays[f"{name}_basis"] = np.stack([one.basis for one in directions])
-        arrays[f"{name}_values"] = np.stack([one.values for one in directions])
-        arrays[f"{name}_rank"] = np.array([one.rank for one in directions], dtype=np.int64)
+        for field, values in zip(Directions._fields, zip(*directions, strict=True), strict=True):
+            arrays[f"{name}_{field}"] = np.stack(values)
     save_arrays(output, arrays, {"languages": list(languages)})
+
+
+def _decomposed(centred: Floats, within: Floats) -> Directions:
+    """Return the right singular vectors, sorted as in :class:`Directions`, and squared values."""
+    _, singular, rows = np.linalg.svd(centred, full_matrices=True)
+    rank = int((singular > singular[0] * max(centred.shape) * np.finfo(float).eps).sum())
+    values = np.zeros(len(within))
+    values[:rank] = singular[:rank] ** 2
+    return Directions(np.hstack([rows[:rank].T, _by_variance(rows[rank:].T, within)]), values, rank)
 
 
 def _by_variance(directions: Floats, covariance: Floats) -> Floats:
     """Rotate an orthonormal basis of a subspace so that its columns have descending variance."""
     _, rotation = np.linalg.eigh(directions.T @ covariance @ directions)
-    basis: Floats = directions @ rotation[:, ::-1]
-    return basis
+    return np.asarray(directions @ rotation[:, ::-1])
 
 
 def _signed(basis: Floats) -> Floats:
     """Make the largest entry of every column positive: the sign of an eigenvector is arbitrary."""
     largest = np.abs(basis).argmax(axis=0)
-    signed: Floats = basis * np.sign(basis[largest, np.arange(basis.shape[1])])
-    return signed
+    return np.asarray(basis * np.sign(basis[largest, np.arange(basis.shape[1])]))
 
 
 def random_subspace(random: np.random.Generator, dims: int, size: int) -> npt.NDArray[np.float32]:

@@ -3,10 +3,11 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from mbert_atlas.analysis.resampling import RESAMPLED, combined
-from mbert_atlas.analysis.scoring import resampled_of, scores_of, scoring_of
+from mbert_atlas.analysis.resampling import difference
+from mbert_atlas.analysis.scoring import scores_of, scoring_of
 from mbert_atlas.analysis.significance import Comparison, holm
 from mbert_atlas.cells import Cell
 
@@ -35,39 +36,25 @@ def measure_transfer(
     rows: list[dict[str, Any]] = []
     tests: list[_Test] = []
     for (*place, condition), runs in groups.items():
-        names = ("task", "protocol", "source", "target", "condition")
-        columns: dict[str, Any] = dict(zip(names, (*place, condition), strict=True))
         baseline = groups.get((*place, gains_over or ""), [])
-        rows += _scores_by_seed(columns, runs, [] if condition == gains_over else baseline)
-        if against and condition in against:
-            name = against[condition]
-            metric = scoring_of(runs[0].kind).metrics[0]
-            test = _compare(groups[*place, name], runs)
-            tests.append((columns | {"metric": metric}, name, test))
+        rows += _scores_by_seed(runs, [] if condition == gains_over else baseline)
+        if name := (against or {}).get(condition):
+            columns = replace(runs[0], seed=None).columns
+            columns["metric"] = scoring_of(runs[0].kind).metrics[0]
+            tests.append((columns, name, _compare(groups[*place, name], runs)))
     return [*rows, *_significances(tests)]
 
 
-def _scores_by_seed(
-    columns: Mapping[str, Any], runs: Sequence[Cell], baseline: Sequence[Cell]
-) -> Iterator[dict[str, Any]]:
-    before = {run.seed: _scores(run)[0] for run in baseline}
+def _scores_by_seed(runs: Sequence[Cell], baseline: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    before = {run.seed: scores_of(run) for run in baseline}
     for run in runs:
-        headline, *_ = rows = _scores(run)
-        if run.seed in before:
-            original = before[run.seed]
-            gain = {"metric": GAIN, "value": headline["value"] - original["value"]}
-            yield {**columns, **headline, **gain, **combined([(1, headline), (-1, original)])}
-        yield from ({**columns, **row} for row in rows)
-
-
-def _scores(run: Cell) -> list[dict[str, Any]]:
-    """Return a row per metric of a run, the headline metric first."""
-    (scores, n), again = scores_of(run), resampled_of(run)
-    common = {"seed": run.seed, "n": n}
-    return [
-        {"metric": metric, "value": value, **common, RESAMPLED: again[metric]}
-        for metric, value in scores.items()
-    ]
+        scores = scores_of(run)
+        if original := before.get(run.seed):
+            metric, headline = next(iter(scores.items()))
+            gain = headline | difference(headline, original[metric])
+            yield run.columns | gain | {"metric": GAIN}
+        for metric, score in scores.items():
+            yield run.columns | score | {"metric": metric}
 
 
 def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:

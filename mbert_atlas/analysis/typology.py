@@ -27,12 +27,9 @@ class Fold(NamedTuple):
 
 
 class TypologyProbe(NamedTuple):
-    """All regressions of a probe: one for each feature, fold and class.
+    """All regressions of a probe: one for each feature, fold and class."""
 
-    Signs of languages (rows) in regressions (columns): 1 of the class, -1 of another, 0 not in
-    training.
-    """
-
+    # Of languages (rows) in regressions (columns): 1 of the class, -1 of another, 0 not in training
     signs: npt.NDArray[np.int8]
     features: list[list[Fold]]
 
@@ -45,9 +42,9 @@ class TypologyProbe(NamedTuple):
     ) -> Self:
         """Plan the regressions for languages, by their values of each feature.
 
-        ``random`` draws five folds of the languages with a feature, each of them predicted by the
-        others; features of fewer than five languages are dropped. Without it test vectors are of
-        the training languages. Raises :class:`AtlasError` if no feature has two values and enough
+        ``random`` draws five folds of the languages with a feature, each predicted by the others;
+        features of fewer than five languages are dropped. Without it test vectors are of the
+        training languages. Raises :class:`AtlasError` if no feature has two values and enough
         languages.
         """
         # Languages a, b, c of values 1, 1, 2; c is tested in the second fold, which leaves one
@@ -78,9 +75,9 @@ class TypologyProbe(NamedTuple):
         return cls(np.stack(signs, axis=1).astype(np.int8), planned)
 
     def micro_f1(self, train: Sequence[Floats], test: Sequence[Floats]) -> float:
-        """Fit the regressions and return the micro F1 (accuracy over tokens), mean over features.
+        """Fit the regressions and return the micro F1 in percent, mean over features.
 
-        In percent, from training and test vectors of each language, shape ``(n, dims)``. A test
+        That is the accuracy over the test vectors of each language, shape ``(n, dims)``. A test
         value that no training language has counts as an error.
         """
         weights = fit_regressions(list(map(_tensor, train)), self.signs)

@@ -1,21 +1,24 @@
 """Checks that the parts of a config fit together, before any job; each reports its mistakes."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
 from mbert_atlas.config import references as ref
-from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.base import PROTOCOLS, ConfigModel
+from mbert_atlas.config.encoders import FittedHead, Scratch
 from mbert_atlas.config.finetuning import Finetuning
-from mbert_atlas.config.merging import with_values
+from mbert_atlas.config.merging import leaves, with_values
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED
-from mbert_atlas.config.ranges import check_ranges
 from mbert_atlas.config.runs import FinetuningRuns
 from mbert_atlas.config.search import Search
+
+_MOST = {"learning_rate": 1.0, "head_learning_rate": 1.0, "weight_decay": 1.0, "epsilon": 1.0}
+"""Keys of optimisers whose values are far below 1: above it, steps are larger than weights."""
 
 
 def check_config(
@@ -30,18 +33,18 @@ def check_config(
     ``written`` the languages that synthetic data can have; if empty, any.
     """
     ref.check_references(config, config)
-    check_ranges(config)
+    _check_ranges(config)
     for code, other in config.languages_instead.items():
         check_name(f"languages_instead.{code}", other, codes or [other], " as a language")
-    if config.miniature:
+    if miniature := config.miniature:
         if config.comparable:
             problem = "numbers from synthetic data are not comparable with the papers'"
             report(Mistake("comparable", problem, "write `comparable: false`"))
-        languages = config.miniature.languages
-        for code in languages:
+        for code in miniature.languages:
             check_name("miniature.languages", code, written or [code], " in the miniature")
-        for code in config.miniature.lending or ():
-            check_name("miniature.lending", code, ["en", *languages], " in miniature.languages")
+        lenders = ["en", *miniature.languages]
+        for code in miniature.lending or ():
+            check_name("miniature.lending", code, lenders, " in miniature.languages")
     for section in NAMED:
         for name in getattr(config, section):
             ref.check_file_name(f"{section}.{name}", name)
@@ -53,7 +56,8 @@ def check_config(
         for name in entries:
             with going_on():
                 check(config, name)
-    _check_fitted_head(config)
+    if head := config.fitted_head:
+        _check_text_languages(config, "fitted_head", head)
     for section in ("static_vectors", "runs"):
         for name in set(getattr(config, section)) & set(config.encoders):
             report(Mistake(f"{section}.{name}", "an encoder has this name", "rename one"))
@@ -62,27 +66,27 @@ def check_config(
 
 
 def _check_dataset(config: Config, name: str, codes: Collection[str]) -> None:
-    dataset, at = config.datasets[name], f"datasets.{name}"
+    dataset, at, items = config.datasets[name], f"datasets.{name}", config.datasets.items()
     if dataset.parent:
         role = f" as {dataset.corpus}" if dataset.derives_from(dataset) else " as running text"
-        parents = [key for key, item in config.datasets.items() if dataset.derives_from(item)]
+        parents = [key for key, item in items if dataset.derives_from(item)]
         check_name(f"{at}.{dataset.parent_key}", dataset.parent, parents, role)
-        parent_of = {key: item.parent for key, item in config.datasets.items()}
-        ref.check_circle(f"{at}.{dataset.parent_key}", name, parent_of.get)
+        above = {key: item.parent for key, item in items}
+        ref.check_circle(f"{at}.{dataset.parent_key}", name, above.get)
     for code in dataset.files_by_language or ():
         check_name(f"{at}.files_by_language", code, codes or [code], " as a language")
+    place = f"{at}.languages"
     for code in dataset.languages:
-        if not check_name(f"{at}.languages", code, codes or [code]):
+        if not check_name(place, code, codes or [code]):
             continue
         if dataset.parent:
-            ref.check_languages(config, f"{at}.languages", [code], dataset.parent)
+            ref.check_languages(config, place, [code], dataset.parent)
             continue
         if config.miniature:
-            languages = ["en", *config.miniature.languages]
-            check_name(f"{at}.languages", code, languages, " in the miniature")
+            check_name(place, code, ["en", *config.miniature.languages], " in the miniature")
         if dataset.files is None and code not in (dataset.files_by_language or {}):
             fix = "name one in `files_by_language`, or leave out the language or the dataset"
-            report(Mistake(f"{at}.languages", f"{code!r} has no file", fix, code))
+            report(Mistake(place, f"{code!r} has no file", fix, code))
 
 
 def _check_encoder(config: Config, name: str) -> None:
@@ -94,29 +98,22 @@ def _check_encoder(config: Config, name: str) -> None:
             ref.check_languages(config, f"{at}.changed.languages", changed.languages, text)
     elif scratch := encoder.scratch:
         ref.check_circle(f"{at}.scratch.tokenizer_of", name, bases.get)
-        texts = [config.datasets[text] for text in scratch.texts if text in config.datasets]
-        codes = {code for text in texts for code in text.languages}
-        for code in scratch.languages or ():
-            check_name(f"{at}.scratch.languages", code, codes, " in any of the texts")
+        _check_text_languages(config, f"{at}.scratch", scratch)
         other = config.encoders.get(scratch.tokenizer_of or "")
         if other and other.scratch and other.scratch.tokenizer_of:
             problem = f"{scratch.tokenizer_of!r} trains no tokenizer"
             report(Mistake(f"{at}.scratch.tokenizer_of", problem, "name the encoder that does"))
+    elif encoder.language_model_head and config.fitted_head is None:
+        fix = "name `texts` in the top-level key `fitted_head`"
+        report(Mistake(f"{at}.language_model_head", "no texts are named to fit it on", fix))
 
 
-def _check_fitted_head(config: Config) -> None:
-    """Report encoders whose head is fitted on nothing, and unknown languages of its texts."""
-    head = config.fitted_head
-    for name, encoder in config.encoders.items():
-        if encoder.language_model_head and head is None:
-            fix = "name `texts` in the top-level key `fitted_head`"
-            place = f"encoders.{name}.language_model_head"
-            report(Mistake(place, "no texts are named to fit it on", fix))
-    if head is not None:
-        texts = [config.datasets[text] for text in head.texts if text in config.datasets]
-        codes = {code for text in texts for code in text.languages}
-        for code in head.languages or ():
-            check_name("fitted_head.languages", code, codes, " in any of the texts")
+def _check_text_languages(config: Config, at: str, part: Scratch | FittedHead) -> None:
+    """Report languages that none of the texts has."""
+    texts = [config.datasets[text] for text in part.texts if text in config.datasets]
+    codes = {code for text in texts for code in text.languages}
+    for code in part.languages or ():
+        check_name(f"{at}.languages", code, codes, " in any of the texts")
 
 
 def _check_family(config: Config, name: str) -> None:
@@ -124,14 +121,9 @@ def _check_family(config: Config, name: str) -> None:
     starts = {key: item.encoder for key, item in config.runs.items()}
     ref.check_circle(f"{at}.encoder", name, starts.get)
     ref.check_family_languages(config, f"{at}.languages", family.encoder, family.languages)
-    if family.kind == "finetuning":
-        _check_finetuning(config, name, family)
-    else:
+    if family.kind == "adjustment":
         ref.check_languages(config, f"{at}.languages", family.languages, family.bitext)
-
-
-def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None:
-    at = f"runs.{name}"
+        return
     ref.check_examples(config, f"{at}.train", family.encoding, [family.train])
     ref.check_examples(config, f"{at}.evaluate", family.encoding, family.evaluate)
     if family.train in config.datasets:
@@ -161,7 +153,7 @@ def _check_methods(config: Config, name: str, family: FinetuningRuns) -> None:
                 tasks[key] = method.language_data
     place, data = f"{at}.language_data", family.language_data
     if not tasks:
-        if data is not None and "language_data" in family.model_fields_set:
+        if data is not None:
             report(Mistake(place, "no method reads it", "leave it out, or write null"))
     elif data is None:
         key = next(iter(tasks))
@@ -180,27 +172,25 @@ def _check_length(config: Config, family: FinetuningRuns) -> None:
         if (encoder := config.encoders.get(base)) and encoder.changed:
             base = encoder.changed.encoder
     encoder, encoding = config.encoders.get(base), config.encodings.get(family.encoding)
-    positions = encoder.scratch.pretraining.positions if encoder and encoder.scratch else None
-    if positions and encoding and encoding.max_length > positions:
-        problem = f"{encoding.max_length} subwords, and the encoder {base!r} takes {positions}"
-        report(Mistake(f"encodings.{family.encoding}.max_length", problem, "take fewer"))
+    if encoder and encoder.scratch and encoding:
+        positions = encoder.scratch.pretraining.positions
+        if encoding.max_length > positions:
+            problem = f"{encoding.max_length} subwords, and the encoder {base!r} takes {positions}"
+            report(Mistake(f"encodings.{family.encoding}.max_length", problem, "take fewer"))
 
 
 def _check_overlap(config: Config, family: FinetuningRuns, at: str) -> None:
     """Report training on a test set, or on what is predicted."""
     ref.check_no_test(config, f"{at}.train", family.train, "trained on")
     train = config.datasets[family.train]
+    read = train.model_dump(include={"files", "files_by_language", "split"})
     for name, codes in family.evaluate.items():
         test = config.datasets.get(name)
         if test is None or not set(codes) & set(family.train_languages or train.languages):
             continue
-        if name == family.train or (train.files is not None and _files(train) == _files(test)):
+        if name == family.train or (train.files and test.model_dump(include=set(read)) == read):
             problem = f"{name} is predicted, and has the same data"
             report(Mistake(f"{at}.train", problem, "train on others, or predict others"))
-
-
-def _files(dataset: Any) -> tuple[Any, ...]:
-    return dataset.files, dataset.files_by_language, getattr(dataset, "split", None)
 
 
 def _check_evaluated(
@@ -221,11 +211,18 @@ def _check_search(config: Config, place: str, family: FinetuningRuns, search: Se
     for dataset in search.evaluate:
         ref.check_no_test(config, f"{place}.evaluate.{dataset}", dataset, "used for selection")
     values = family.published.model_dump()
-    paths = list(_paths(values))
+    paths = [".".join(keys) for keys, _ in leaves(values)]
     for path, choices in search.space.items():
-        if check_name(f"{place}.space", path, paths, " as a hyperparameter of this family"):
-            for choice in choices:
-                _check_value(f"{place}.space.{path}", values, path, choice)
+        if not check_name(f"{place}.space", path, paths, " as a hyperparameter of this family"):
+            continue
+        for choice in choices:
+            try:
+                changed = Finetuning.model_validate(with_values(values, {path: choice}))
+                _check_ranges(changed, f"{place}.space")
+            except ValidationError as error:
+                problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+                mistake = f"{problem}, found {choice!r}"
+                report(Mistake(f"{place}.space.{path}", mistake, "correct it"))
     encoding = config.encodings[family.encoding]
     languages = {code for codes in search.evaluate.values() for code in codes}
     for protocol in PROTOCOLS:
@@ -236,20 +233,20 @@ def _check_search(config: Config, place: str, family: FinetuningRuns, search: Se
             check_name(f"{at}.languages", code, languages, f" in {place}.evaluate")
 
 
-def _check_value(place: str, values: Mapping[str, Any], path: str, choice: Any) -> None:
-    """Report a value of a search that its hyperparameter cannot have."""
-    try:
-        changed = Finetuning.model_validate(with_values(values, {path: choice}))
-        check_ranges(changed, place.removesuffix(f".{path}"))
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        report(Mistake(place, f"{problem}, found {choice!r}", "correct it"))
-
-
-def _paths(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """Yield the paths of all values that are no mapping, with dots."""
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _paths(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}"
+def _check_ranges(part: Any, place: str = "") -> None:
+    """Report numbers that no optimiser can have, in a part of a config with a key."""
+    if isinstance(part, ConfigModel):
+        for key in type(part).model_fields:
+            _check_ranges(getattr(part, key), f"{place}.{key}".strip("."))
+    elif isinstance(part, Mapping):
+        for key, item in part.items():
+            _check_ranges(item, f"{place}.{key}")
+    elif isinstance(part, list):
+        for number, item in enumerate(part):
+            _check_ranges(item, f"{place}.{number}")
+    key = place.rpartition(".")[2]
+    if key == "betas" and isinstance(part, tuple) and not all(0 <= beta < 1 for beta in part):
+        fix = "take two decay rates from 0 to below 1, such as [0.9, 0.999]"
+        report(Mistake(place, f"{list(part)} are no decay rates", fix))
+    elif isinstance(part, float) and part > _MOST.get(key, part):
+        report(Mistake(place, f"{part} is above {_MOST[key]}", "write a smaller number"))

@@ -28,8 +28,7 @@ def documented(
 ) -> str:
     """Return ``values`` as YAML with every key's description above its first use.
 
-    ``model`` is the config with the sections of papers; ``seen`` has what is described already, and
-    grows.
+    ``model`` is the config with the sections of papers; ``seen``, which grows, what is described.
     """
     return "\n".join(_lines(model, values, 0, set() if seen is None else seen)) + "\n"
 
@@ -68,10 +67,8 @@ def _entry(key: str, value: Any, annotation: Any, depth: int, seen: set[Any]) ->
 
 def _flow(value: Any) -> str:
     value = list(value) if isinstance(value, tuple) else value
-    text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, width=_WIDTH, sort_keys=False
-    )
-    return text.removesuffix("\n").removesuffix("\n...")
+    style: dict[str, Any] = {"default_flow_style": True, "allow_unicode": True, "sort_keys": False}
+    return yaml.safe_dump(value, width=_WIDTH, **style).removesuffix("\n").removesuffix("\n...")
 
 
 def _comment(text: str, depth: int) -> list[str]:
@@ -93,8 +90,8 @@ class _NullableEntries(GenerateJsonSchema):
 def shared_schema() -> dict[str, Any]:
     """Return the JSON schema of what all papers share, for editors.
 
-    A file holds a part of a config, so that no top-level key is required; and what a family of runs
-    lacks may come from the one that it is `like`, its kind too.
+    A file holds a part of a config, so that nothing is required at its top, nor of families, which
+    may be `like` others.
     """
     schema = Config.model_json_schema(schema_generator=_NullableEntries)
     del schema["required"]
@@ -123,10 +120,8 @@ def write(
     ``model`` is the config with the ``sections`` of all papers.
     """
     schemas = {root / BASE: shared_schema()}
-    schemas |= {
-        root / f"config/papers/{paper}.yaml": paper_schema(paper, section)
-        for paper, section in sections.items()
-    }
+    for paper, section in sections.items():
+        schemas[root / f"config/papers/{paper}.yaml"] = paper_schema(paper, section)
     seen, written = set[Any](), []
     for path, schema in schemas.items():
         name = "schema.json" if path == root / BASE else f"{path.stem}.schema.json"

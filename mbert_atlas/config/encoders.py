@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -21,12 +21,8 @@ class Hub(ConfigModel):
     """Commit hash; a branch such as main would move."""
 
 
-_WordBitext = Annotated[
-    str,
-    Reference(
-        "datasets", " as a bitext of words", lambda it: it.content == "bitext" and not it.parent
-    ),
-]
+def _is_of_words(dataset: Any) -> bool:
+    return dataset.content == "bitext" and not dataset.parent
 
 
 class AlignedStart(ConfigModel):
@@ -36,7 +32,7 @@ class AlignedStart(ConfigModel):
     translations.
     """
 
-    bitexts: list[_WordBitext]
+    bitexts: list[Annotated[str, Reference("datasets", " as a bitext of words", _is_of_words)]]
     """Bitexts with the translations, in all their languages; translations of one English sentence
     belong together."""
     deviation: float = Field(0.1, gt=0)
@@ -84,8 +80,8 @@ class ExtendedVocabulary(ConfigModel):
 class HeadTraining(MaskedTraining):
     """Masked language modelling of a language-model head, its encoder frozen."""
 
-    optimisation: Optimisation = Optimisation.model_validate(
-        {"learning_rate": 3e-3, "warmup_fraction": 0.1, "batch_size": 8, "epochs": 1}
+    optimisation: Optimisation = Optimisation(
+        learning_rate=3e-3, warmup_fraction=0.1, batch_size=8, epochs=1
     )
     """Optimiser, schedule, batches."""
 
@@ -125,14 +121,11 @@ class Encoder(ConfigModel):
         sources = ["hub", "folder", "scratch", "changed"]
         keys = [name for name in sources if getattr(self, name) is not None]
         if len(keys) != 1:
-            raise ValueError(
-                f"give exactly one of {', '.join(sources)} (found {', '.join(keys) or 'none'})"
-            )
+            found = ", ".join(keys) or "none"
+            raise ValueError(f"give exactly one of {', '.join(sources)} (found {found})")
         if self.language_model_head and not (self.hub or self.folder):
-            raise ValueError(
-                f"`language_model_head: fitted` is for encoders from a hub or folder; {keys[0]} "
-                "trains the head, so leave it out"
-            )
+            problem = "`language_model_head: fitted` is for encoders from a hub or folder"
+            raise ValueError(f"{problem}; {keys[0]} trains the head, so leave it out")
         return self
 
     @property

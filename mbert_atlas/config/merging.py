@@ -1,8 +1,10 @@
 """Config mappings that override each other, and single values by their path."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
+
+Keys = tuple[str, ...]
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -14,6 +16,28 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
             value = merge(below, value)
         merged[key] = value
     return merged
+
+
+def value_at(values: Any, keys: Iterable[str]) -> Any:
+    """Return what keys lead to, one within the other; none if one of them is not there."""
+    for key in keys:
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values
+
+
+def mapping_at(values: Any, *keys: str) -> Mapping[str, Any]:
+    """Return the mapping that keys lead to; an empty one, if it is not there."""
+    found = value_at(values, keys)
+    return found if isinstance(found, Mapping) else {}
+
+
+def leaves(values: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    """Yield keys and value of all that is no mapping."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, (*above, key))
+        else:
+            yield (*above, key), value
 
 
 def with_values(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

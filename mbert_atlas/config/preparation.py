@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.merging import merge
+from mbert_atlas.config.merging import mapping_at, merge, value_at
 from mbert_atlas.config.mistakes import Mistake, check_name
 
 _NEEDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -47,14 +47,9 @@ def asked_for(values: Mapping[str, Any]) -> set[str]:
 
     A text anywhere in it counts as a name, so that there may be too many, and never too few.
     """
-    entries = {
-        name: _texts(entry)
-        for section in NAMED[:-1]
-        if isinstance(found := values.get(section), Mapping)
-        for name, entry in found.items()
-    }
-    gold = values["alignment"].get("gold") if isinstance(values.get("alignment"), Mapping) else {}
-    for bitext, name in gold.items() if isinstance(gold, Mapping) else ():
+    sections = [mapping_at(values, section) for section in NAMED[:-1]]
+    entries = {name: _texts(entry) for section in sections for name, entry in section.items()}
+    for bitext, name in mapping_at(values, "alignment", "gold").items():
         entries.setdefault(bitext, set()).add(name)
     left_out = {*NAMED[:-1], "alignment"}
     needed = _texts({key: item for key, item in values.items() if key not in left_out})
@@ -74,15 +69,12 @@ def _texts(item: Any) -> set[Any]:
 
 def _without_unread(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a config without replacing languages that have no file and that nothing reads."""
-    instead, datasets = values.get("languages_instead"), values.get("datasets")
-    if not isinstance(instead, Mapping) or not isinstance(datasets, Mapping):
+    instead, datasets = mapping_at(values, "languages_instead"), mapping_at(values, "datasets")
+    if not instead or not datasets:
         return values
     needed, changed = asked_for(values), dict[str, Any]()
     for name, item in datasets.items():
-        languages, files = (
-            item.get(key) if isinstance(item, Mapping) else None
-            for key in ("languages", "files_by_language")
-        )
+        languages, files = (value_at(item, [key]) for key in ("languages", "files_by_language"))
         if isinstance(languages, list) and isinstance(files, Mapping) and not item.get("files"):
             kept = [
                 code
@@ -110,7 +102,7 @@ def _readers(
     entries = [entry for section in sections[:-1] for entry in section.items()]
     used = [entry for name, entry in entries if name in needed and name != dataset]
     yield from used
-    if any(isinstance(entry, Mapping) and entry.get("language_model_head") for entry in used):
+    if any(value_at(entry, ["language_model_head"]) for entry in used):
         yield values.get("fitted_head")
 
 
@@ -168,7 +160,10 @@ def completed(runs: Any) -> Any:
         for new_name, family in _each(name, complete(name)):
             if family is not None and families.get(new_name) is not None:
                 raise Mistake(f"runs.{name}", f"{new_name!r} is there twice", "rename one")
-            families[new_name] = family and _corrected_over_published(family)
+            if family and isinstance(corrected := family.get("corrected"), Mapping):
+                published = mapping_at(family, "published")
+                family = {**family, "corrected": merge(published, corrected)}
+            families[new_name] = family
     # One of those that `*` stands for can be left out by its own name, too.
     return families | {name: None for name, family in runs.items() if family is None}
 
@@ -203,10 +198,9 @@ def _each(
 def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``own`` with what it lacks taken from another family."""
     merged = {**family, **own}
-    if "encoders" in own:
-        merged.pop("encoder", None)
-    if "encoder" in own:
-        merged.pop("encoders", None)
+    for key, other in (("encoders", "encoder"), ("encoder", "encoders")):
+        if key in own:
+            merged.pop(other, None)
     if isinstance(family.get("search"), Mapping) and isinstance(own.get("search"), Mapping):
         merged["search"] = merge(family["search"], own["search"])
     # Changes to `published` hold for both protocols, unless `corrected` says otherwise.
@@ -221,17 +215,10 @@ def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _corrected_over_published(family: Mapping[str, Any]) -> Mapping[str, Any]:
-    below, above = (family.get(protocol) for protocol in PROTOCOLS)
-    if isinstance(below, Mapping) and isinstance(above, Mapping):
-        return {**family, "corrected": merge(below, above)}
-    return family
-
-
 def _with_languages_instead(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a config with other languages in place of some, each once in a list or mapping."""
-    instead = values.get("languages_instead")
-    if not isinstance(instead, Mapping) or not all(isinstance(c, str) for c in instead.values()):
+    instead = mapping_at(values, "languages_instead")
+    if not instead or not all(isinstance(code, str) for code in instead.values()):
         return values  # pydantic reports what is wrong with it
     seen = set[str]()
 
@@ -268,8 +255,8 @@ def _without_removed(values: Mapping[str, Any]) -> dict[str, Any]:
     Of what a family predicts, only the dataset is removed. What the sections of papers name stays,
     for their checks to report.
     """
-    sections = {name: values[name] for name in NAMED if isinstance(values.get(name), Mapping)}
-    kept: dict[str, Any] = {name: dict(entries) for name, entries in sections.items()}
+    named = [name for name in NAMED if isinstance(values.get(name), Mapping)]
+    kept = {name: dict[str, Any](values[name]) for name in named}
     removed: dict[str, set[str]] = {name: set() for name in NAMED}
     before = -1
     while before < (before := sum(map(len, removed.values()))):
@@ -277,10 +264,10 @@ def _without_removed(values: Mapping[str, Any]) -> dict[str, Any]:
             entries |= {n: _remaining(it, _NEEDS[section], removed) for n, it in entries.items()}
             removed[section] |= {name for name, entry in entries.items() if entry is None}
             kept[section] = {name: it for name, it in entries.items() if it is not None}
-    alignment, gone = values.get("alignment"), removed["datasets"]
-    if isinstance(alignment, Mapping) and isinstance(gold := alignment.get("gold"), Mapping):
+    if gold := mapping_at(values, "alignment", "gold"):
+        gone = removed["datasets"]
         gold = {bitext: name for bitext, name in gold.items() if gone.isdisjoint((bitext, name))}
-        kept["alignment"] = {**alignment, "gold": gold}
+        kept["alignment"] = {**values["alignment"], "gold": gold}
     return {**values, **kept}
 
 
@@ -291,13 +278,11 @@ def _remaining(
     if not isinstance(entry, Mapping):
         return entry
     for path, sections in needs.items():
-        name: Any = entry
-        for key in path.split("."):
-            name = name.get(key) if isinstance(name, Mapping) else None
+        name = value_at(entry, path.split("."))
         if isinstance(name, str) and any(name in removed[section] for section in sections):
             return None
     entry = dict(entry)
-    if isinstance(sets := entry.get("evaluate"), Mapping) and sets:
+    if sets := mapping_at(entry, "evaluate"):
         entry["evaluate"] = {k: it for k, it in sets.items() if k not in removed["datasets"]}
         if not entry["evaluate"]:
             return None

@@ -42,9 +42,8 @@ def validate(
     """Turn merged values into a model and, once each part is valid, check that the parts fit.
 
     ``files`` are those that the values come from, the last one wins; ``typed`` are top-level keys
-    that were given on the command line, over all files; ``checks`` report each :class:`Mistake`;
-    ``described`` is the file that describes the keys. A DataError (several: DataErrors) names file,
-    line, key and fix of each mistake.
+    of the command line, over all files; ``described`` is the file that describes the keys. A
+    DataError (several: DataErrors) names file, line, key and fix of each mistake.
     """
     try:
         config = model.model_validate(values)
@@ -86,20 +85,14 @@ def located(
 def with_lines(
     error: DataError, files: Sequence[Path | str], typed: Collection[str] = ()
 ) -> DataError:
-    """Return an error whose mistakes in a merged config, ``config, key seeds``, have their lines.
-
-    For ``files`` and ``typed`` see :func:`validate`.
-    """
-    errors = getattr(error, "errors", [error])
-    mistakes = [
-        Mistake(item.where.removeprefix("key "), item.problem, item.fix)
-        for item in errors
-        if item.path == "config"
-    ]
-    others = [item for item in errors if item.path != "config"]
-    if not mistakes:
+    """Return an error whose mistakes in a merged config, ``config, key x``, have their lines."""
+    errors: list[DataError] = getattr(error, "errors", [error])
+    merged = [item for item in errors if item.path == "config"]
+    if not merged:
         return error
+    mistakes = [Mistake(it.where.removeprefix("key "), it.problem, it.fix) for it in merged]
     placed = located(mistakes, files, typed)
+    others = [item for item in errors if item.path != "config"]
     return joined([*others, *getattr(placed, "errors", [placed])])
 
 
@@ -116,12 +109,7 @@ def _locate(place: str, lines: dict[str, dict[str, int]]) -> tuple[str, int]:
     return next(reversed(lines), "config"), 0
 
 
-def _mistake(
-    model: type[BaseModel],
-    error: Mapping[str, Any],
-    values: Mapping[str, Any],
-    described: Path | str,
-) -> Mistake:
+def _mistake(model: type[BaseModel], error: Any, values: Any, described: Path | str) -> Mistake:
     """Return pydantic's error as a sentence."""
     keys = _keys(error, values)
     problem = str(error["msg"]).removeprefix("Value error, ")

@@ -30,13 +30,12 @@ def corpus(corpus: str) -> Reference:
     return Reference("datasets", f" as {corpus}", lambda item: item.content == corpus)
 
 
+_RUNNING = Reference("datasets", " as running text", lambda item: item.is_running_text)
 DatasetName = Annotated[str, Reference("datasets")]
 BitextName = Annotated[str, corpus("bitext")]
 NliName = Annotated[str, corpus("nli")]
 LanguageTexts = Annotated[str, corpus("language_identification")]
-RunningText = Annotated[
-    str, Reference("datasets", " as running text", lambda item: item.is_running_text)
-]
+RunningText = Annotated[str, _RUNNING]
 EncoderName = Annotated[str, Reference("encoders")]
 StartName = Annotated[str, Reference("encoders runs")]
 EncodingName = Annotated[str, Reference("encodings")]
@@ -57,13 +56,11 @@ def check_references(config: Any, part: Any, kind: Any = None, place: str = "") 
     if isinstance(part, ConfigModel):
         _check_effects(part, place)
         for key, field in type(part).model_fields.items():
-            inner = field.annotation
-            if field.metadata:
-                inner = Annotated[field.annotation, *field.metadata]
+            inner = Annotated[field.annotation, *field.metadata, None]
             check_references(config, getattr(part, key), inner, f"{place}.{key}".strip("."))
     elif origin is Annotated:
-        for reference in rest if isinstance(part, str) else ():
-            if isinstance(reference, Reference):
+        for reference in rest:
+            if isinstance(reference, Reference) and isinstance(part, str):
                 reference.check(config, place, part)
         check_references(config, part, inner, place)
     elif origin in (Union, UnionType):
@@ -119,7 +116,10 @@ def training_languages(config: Any, family: Any) -> list[str]:
     ]
 
 
-def check_languages(config: Any, place: str, codes: Iterable[str] | None, dataset: str) -> None:
+Codes = Iterable[str] | None
+
+
+def check_languages(config: Any, place: str, codes: Codes, dataset: str) -> None:
     """Report languages that a dataset lacks."""
     if dataset in config.datasets:  # else this is reported where it is named
         languages = config.datasets[dataset].languages
@@ -127,12 +127,9 @@ def check_languages(config: Any, place: str, codes: Iterable[str] | None, datase
             check_name(place, code, languages, f" in datasets.{dataset}.languages")
 
 
-def check_family_languages(
-    config: Any, place: str, family: str, codes: Iterable[str] | None
-) -> None:
+def check_family_languages(config: Any, place: str, family: str, codes: Codes) -> None:
     """Report languages that a family of runs lacks; ``family`` may be an encoder, too."""
-    languages = config.runs[family].languages if family in config.runs else None
-    if languages:
+    if family in config.runs and (languages := config.runs[family].languages):
         for code in codes or ():
             check_name(place, code, languages, f" in runs.{family}.languages")
 

@@ -40,29 +40,12 @@ class Optimisation(ConfigModel):
         return self
 
 
-_ADJUSTMENT_OPTIMISATION = Optimisation.model_validate(
-    {
-        "optimiser": "adam",
-        "learning_rate": 5e-5,
-        "betas": (0.9, 0.98),
-        "epsilon": 1e-9,
-        "schedule": "constant",
-        "warmup_fraction": 0.1,
-        "batch_size": 32,
-        "epochs": 1,
-        "order": "sequential",
-        "precision": "fp32",
-    }
-)
-
-
 class Adjustment(ConfigModel):
     """Cross-lingual adjustment of an encoder (Efimov et al. 2022, section 3, Eq. 1).
 
-    The defaults are those of the authors' code. Eq. 1 has ``reduction: sum``, which keeps the
-    balance between distance and regulariser; ``dropout_in_training: false``, so that the
-    regulariser is zero at the original encoder; and ``filter_then_sample``, so that exactly
-    `sentences` train. The optimiser is Cao et al.'s under both protocols, as section 5.1 states.
+    The defaults are the authors' code; the optimiser is Cao et al.'s, as section 5.1 states. Eq. 1
+    has ``reduction: sum``, ``dropout_in_training: false``, so that the regulariser is zero at the
+    original encoder, and ``filter_then_sample``, so that exactly `sentences` train.
     """
 
     sentences: int = Field(30_000, ge=1, description="Parallel sentences sampled by each seed.")
@@ -83,7 +66,16 @@ class Adjustment(ConfigModel):
     """Sentences of the sample in one group of the reduction `mean`."""
     dropout_in_training: bool = True
     """Dropout in the adjusted encoder; the frozen original has none."""
-    optimisation: Optimisation = _ADJUSTMENT_OPTIMISATION
+    optimisation: Optimisation = Optimisation(
+        optimiser="adam",
+        betas=(0.9, 0.98),
+        epsilon=1e-9,
+        schedule="constant",
+        warmup_fraction=0.1,
+        epochs=1,
+        order="sequential",
+        precision="fp32",
+    )
     """Optimiser, schedule, batches."""
 
     @model_validator(mode="after")
@@ -108,7 +100,7 @@ class MaskedTraining(ConfigModel):
     packed: bool = False
     """Texts of a language follow each other in rows of `max_length`, so that the window is as long
     as it says; else each text begins a row."""
-    optimisation: Optimisation = Optimisation.model_validate({"learning_rate": 2e-5, "epochs": 1})
+    optimisation: Optimisation = Optimisation(learning_rate=2e-5, epochs=1)
     """Optimiser, schedule, batches."""
 
 
@@ -133,26 +125,21 @@ class Pretraining(MaskedTraining):
     output_bias: Literal["zero", "log_frequency"] = "zero"
     """Bias of the language-model head at the start: zero, as BERT's; or the log frequency of each
     subword in the texts, which a short training need not learn."""
-    optimisation: Optimisation = Optimisation.model_validate(
-        {"learning_rate": 1e-3, "warmup_fraction": 0.1, "weight_decay": 0.01, "epochs": 10}
+    optimisation: Optimisation = Optimisation(
+        learning_rate=1e-3, warmup_fraction=0.1, weight_decay=0.01, epochs=10
     )
     """Optimiser, schedule, batches."""
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> Self:
-        if self.hidden_size % self.heads:
-            raise ValueError(
-                f"`hidden_size` ({self.hidden_size}) is no multiple of `heads` ({self.heads})"
-            )
-        if self.max_length > self.positions:
-            raise ValueError(
-                f"`max_length` ({self.max_length}) is above `positions` ({self.positions})"
-            )
-        if self.alphabet_size >= self.vocabulary_size:
-            raise ValueError(
-                f"`alphabet_size` ({self.alphabet_size}) leaves no room for words in "
-                f"`vocabulary_size` ({self.vocabulary_size})"
-            )
+        size, heads, alphabet = self.hidden_size, self.heads, self.alphabet_size
+        if size % heads:
+            raise ValueError(f"`hidden_size` ({size}) is no multiple of `heads` ({heads})")
+        if (length := self.max_length) > self.positions:
+            raise ValueError(f"`max_length` ({length}) is above `positions` ({self.positions})")
+        if alphabet >= (words := self.vocabulary_size):
+            problem = f"`alphabet_size` ({alphabet}) leaves no room for words in"
+            raise ValueError(f"{problem} `vocabulary_size` ({words})")
         return self
 
 

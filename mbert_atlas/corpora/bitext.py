@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mbert_atlas.config.corpora.kinds import BitextFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.corpora.lines import numbered_columns, parallel_lines, require_format
 from mbert_atlas.corpora.samples import shortfall
@@ -50,12 +49,9 @@ def read(job: ReadingJob) -> None:
     Files are taken in turn until ``limit`` is reached. A file that holds more than is needed gives
     its first pairs if it is WikiMatrix, whose lines are sorted by falling margin, and a random
     sample of all its pairs otherwise. Pairs with an empty side, with two identical sides, and exact
-    repetitions of a pair are dropped; so are bad lines (not UTF-8, a wrong number of columns, a
-    margin that is not a number) while they are few, see :class:`BadRows`.
+    repetitions of a pair are dropped. Lines are bad whose margin is not a number.
 
-    Raises DataError for too many bad lines, files of unequal length, a missing member, an unknown
-    format, files without a pair, or a side in another script, as when the two are exchanged; names
-    file and line.
+    Raises DataError for files of unequal length.
     """
     (upstream,) = job.upstreams
     origins, limit = job.origins(upstream), job.options["limit"]
@@ -69,23 +65,16 @@ def read(job: ReadingJob) -> None:
 def _rows(
     upstream: Upstream, seed: int, maximum: int | None, card: Card
 ) -> Generator[list[Mapping[str, Any]], None, None]:
-    counts, language = card.counts, upstream.language
-    seen: set[bytes] = set()
+    counts, language, seen = card.counts, upstream.language, set[bytes]()
     for place, file in enumerate(upstream.files):
         limit = None if maximum is None else maximum - counts["pairs"]
-        pairs = _pairs(file, language.code, limit, seed, seen, card)
+        pairs = islice(_pairs(file, language.code, limit, seed, seen, card), limit)
         for pair, english, other in _in_script(pairs, file, language):
-            counts["pairs"] += 1
-            counts[f"{file.path.name}: pairs"] += 1
+            counts.update(("pairs", f"{file.path.name}: pairs"))
             counts["English words"] += len(english)
             counts["other words"] += len(other)
-            row = {
-                "id": f"{place}-{file.format}-{pair.line}",
-                "source_tokens": english,
-                "target_tokens": other,
-                "score": pair.score,
-            }
-            yield [row]
+            row = (f"{place}-{file.format}-{pair.line}", english, other, pair.score)
+            yield [dict(zip(BITEXT.names, row, strict=True))]
     card.bad.require_few(counts["lines read"])
     if not counts["pairs"]:
         paths = ", ".join(str(file.path) for file in upstream.files)
@@ -96,10 +85,7 @@ def _rows(
 def _pairs(
     file: CorpusFile, language: str, limit: int | None, seed: int, seen: set[bytes], card: Card
 ) -> Iterator[tuple[_Pair, list[str], list[str]]]:
-    """Yield at most ``limit`` pairs that pass, with the words of both sides."""
-    if limit == 0:
-        return
-    taken = 0
+    """Yield the pairs that pass, with the words of both sides, in random order if that matters."""
     tokenizers = [WordTokenizer(code) for code in (ENGLISH, language)]
     with closing(_raw_pairs(file, language, card)) as raw:
         passing: Iterator[_Pair] = _different(raw, seen, card)
@@ -109,13 +95,10 @@ def _pairs(
             passing = (pairs[index] for index in order)
         for pair in track(passing, f"pairs of {file.path.name}"):
             english, other = tokenizers[0](pair.english), tokenizers[1](pair.other)
-            if not english or not other:
-                card.dropped["empty side"] += 1
-            else:
+            if english and other:
                 yield pair, english, other
-                taken += 1
-                if taken == limit:
-                    return
+            else:
+                card.dropped["empty side"] += 1
 
 
 def _in_script(
@@ -191,15 +174,13 @@ def _wikimatrix(path: Path, language: str, bad: BadRows) -> Iterator[_Pair]:
 
 
 def _lines(english_path: Path, other_path: Path, card: Card) -> Iterator[_Pair]:
-    held: _Pair | None = None
+    held: list[_Pair] = []
     for number, english, other in parallel_lines((english_path, ""), (other_path, ""), card.bad):
         if _RANGE in (english.strip(), other.strip()):
             # One side has this verse in an earlier line, which is then no translation either.
-            card.dropped["verses told together on one side"] += 1 + (held is not None)
-            held = None
-            continue
-        if held is not None:
-            yield held
-        held = _Pair(number, english, other)
-    if held is not None:
-        yield held
+            card.dropped["verses told together on one side"] += 1 + len(held)
+            held = []
+        else:
+            yield from held
+            held = [_Pair(number, english, other)]
+    yield from held

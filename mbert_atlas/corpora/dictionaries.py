@@ -7,8 +7,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
 from mbert_atlas.corpora.lines import ascii_words, numbered_lines
 from mbert_atlas.corpora.samples import shortfall, table_of
@@ -19,12 +18,9 @@ from mbert_atlas.schemas import DICTIONARY
 
 
 def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
-    """Read a dictionary of MUSE (Conneau et al. 2018): two words a line, white space between.
+    """Return the pairs of a dictionary of MUSE (Conneau et al. 2018), and the lines left out.
 
-    Returns the pairs in their order, and the lines left out, without two words or not UTF-8.
-
-    Raises DataError if the file is missing or damaged, has no pair, or has too many bad lines, see
-    :class:`BadRows`; names the first.
+    A line is two words with white space between.
     """
     pairs, bad = list[tuple[str, str]](), BadRows("lines")
     for number, line in numbered_lines(path, bad=bad):
@@ -41,10 +37,7 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
 def read(job: ReadingJob) -> None:
     """Read a dictionary of English and one other language, with the columns of ``DICTIONARY``.
 
-    The first word of a line is the English one. ``limit`` keeps the first pairs; those of MUSE are
-    of the most frequent English words.
-
-    Raises DataError, see :func:`read_pairs`, or if a side is in another script.
+    English is first on a line. ``limit`` keeps the first pairs, of MUSE's most frequent words.
     """
     read_single(job, _read_language)
 
@@ -55,14 +48,15 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     fix = "are the columns exchanged? correct the source's path or language"
     require_script((word for word, _ in pairs), "Latn", file.path, "en", fix)
     require_script((word for _, word in pairs), language.script, file.path, language.code, fix)
+    kept = pairs[:limit]
+    english, other = map(set, zip(*kept, strict=True))
     card = Card("dictionary", f"en-{language.code}", bad=bad)
-    card.dropped["beyond the limit"] = len(pairs) - len(pairs[:limit])
-    pairs = pairs[:limit]
-    english, other = zip(*pairs, strict=True)
-    card.counts.update({"pairs": len(pairs), "English words": len(set(english))})
-    card.counts["other words"] = len(set(other))
-    card.notes += shortfall(limit, len(pairs), "pairs")
-    return table_of(pairs, DICTIONARY), card
+    card.counts.update(
+        {"pairs": len(kept), "English words": len(english), "other words": len(other)}
+    )
+    card.dropped["beyond the limit"] = len(pairs) - len(kept)
+    card.notes += shortfall(limit, len(kept), "pairs")
+    return table_of(kept, DICTIONARY), card
 
 
 def words_of(dictionaries: Sequence[Path], side: Literal["source", "target"]) -> list[str]:

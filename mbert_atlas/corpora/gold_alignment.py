@@ -6,36 +6,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
+from mbert_atlas.corpora.cards import STRICT, BadRows
 from mbert_atlas.corpora.lines import ascii_words, numbered_columns, numbered_lines
 from mbert_atlas.errors import DataError
 
 Link = tuple[int, int]
-_FILES = {"xlwa": 1, "naacl": 3}
-"""How many files a format has."""
+_FILES = {"xlwa": 1, "naacl": 3}  # how many files a format has
 _NUMBERED = re.compile(r"\s*<s snum=\"?([0-9]+)\"?>(.*?)</s>\s*")
 
 
 @dataclass(frozen=True)
 class GoldSentence:
-    """A sentence pair with its links (source word, target word), both counted from 0.
-
-    ``possible`` holds the sure links too, as in the definition of the alignment error rate
-    (Och and Ney 2003).
-    """
+    """A sentence pair with its links (source word, target word), both counted from 0."""
 
     source_tokens: list[str]
     target_tokens: list[str]
     sure: set[Link] = field(default_factory=set)
-    possible: set[Link] = field(default_factory=set)
+    possible: set[Link] = field(default_factory=set)  # and the sure ones (Och and Ney 2003)
 
 
 class _Link(NamedTuple):
-    """A link as written in a file: words counted from 0, and whether it is sure."""
+    """A link as it is written in a line of a file."""
 
     line: int
     text: str
-    words: Link
+    words: Link  # counted from 0
     is_sure: bool
 
 
@@ -47,9 +42,8 @@ def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
 
     ``xlwa`` is one file: English words, other words and Pharaoh links from 0 in three tab-separated
     columns. ``naacl`` is three: source sentences and target sentences as ``<s snum=1> ... </s>``,
-    then links ``snum source target [S|P]`` from 1, where 0 is the empty word and is ignored. The
-    English-Hindi test set of WPT-05 has one link past the end of its sentence, so in ``naacl`` such
-    links are dropped while they are few, see :class:`BadRows`.
+    then links ``snum source target [S|P]`` from 1, where 0 is the empty word and is ignored. Its
+    few links past the end of a sentence (WPT-05 has one) are dropped, see :class:`BadRows`.
 
     Raises DataError for a link outside its sentence, a malformed line, or files that do not belong
     together; names file and line.
@@ -83,11 +77,10 @@ def _xlwa(path: Path) -> _Pairs:
     for number, (english, other, text) in numbered_columns(path, least=3, most=3, bad=STRICT):
         links = []
         for item in ascii_words(text):
-            if re.fullmatch("[0-9]+-[0-9]+", item) is None:
+            if (match := re.fullmatch("([0-9]+)-([0-9]+)", item)) is None:
                 problem = f"{item!r} is not a link"
                 raise DataError(path, f"line {number}", problem, "write links as 3-4")
-            first, second = map(int, item.split("-"))
-            links.append(_Link(number, item, (first, second), True))
+            links.append(_Link(number, item, (int(match[1]), int(match[2])), True))
         yield GoldSentence(ascii_words(english), ascii_words(other)), links
 
 

@@ -42,12 +42,12 @@ class Upstream:
 class ReadingJob:
     """A dataset, or one language of it, that is read from upstream files.
 
-    ``options`` is the dataset's section of the config. ``origin`` returns what cards state of an
-    upstream file, see :meth:`Card.content`; it raises an error for one that is not the registered.
+    ``origin`` returns what cards state of an upstream file, see :meth:`Card.content`; it raises an
+    error for one that is not the registered.
     """
 
     upstreams: Sequence[Upstream]
-    options: Options
+    options: Options  # the dataset's section of the config
     output: Path
     card: Path
     origin: Callable[[Path], Mapping[str, str]] = lambda path: {}
@@ -61,21 +61,16 @@ class ReadingJob:
 
 @dataclass(frozen=True)
 class DerivingJob:
-    """A dataset, or one language of it, that is derived from the tables of another one.
+    """A dataset, or one language of it, that is derived from the tables of another one."""
 
-    The other dataset has one table, or one for each language, named by it. ``tokenizer`` is the
-    folder of the tokenizer that is needed, if any; not every derived dataset has a ``card``.
-    """
-
-    tables: Sequence[Path]
-    tokenizer: Path | None
+    tables: Sequence[Path]  # one, or one for each language, named by it
+    tokenizer: Path | None  # its folder, if one is needed
     options: Options
     output: Path
-    card: Path
+    card: Path  # not every derived dataset has one
 
 
-Reader = Callable[[Upstream, Options], tuple[pa.Table, Card]]
-"""Reads one language; returns its table and card."""
+Reader = Callable[[Upstream, Options], tuple[pa.Table, Card]]  # of one language
 
 
 def read_single(job: ReadingJob, read: Reader) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def derive(job: DerivingJob) -> None:
     Each language is split separately. The table has the columns of ``schemas.LID_EXAMPLES``.
 
     Raises DataError if the tokenizer cannot be used, or fewer than ``minimum_per_language``
-    paragraphs of a language pass (below 10, a split may lack the language).
+    paragraphs of a language pass.
     """
     options, seed, limit = job.options, job.options["seed"], job.options["limit"]
     tables: list[pa.Table] = []
@@ -75,12 +76,8 @@ def _unknown_to(tokenizer_dir: Path | str | None) -> Callable[[list[str]], Itera
         return lambda texts: repeat(False, len(texts))
     tokenizer = open_tokenizer(tokenizer_dir)
     unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
-
-    def has_unknown(texts: list[str]) -> Iterable[bool]:
-        encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        return (unknown in encoding.ids for encoding in encodings)
-
-    return has_unknown
+    encode = partial(tokenizer.encode_batch_fast, add_special_tokens=False)
+    return lambda texts: (unknown in encoding.ids for encoding in encode(texts))
 
 
 def _passing(
@@ -90,25 +87,23 @@ def _passing(
     has_unknown: Callable[[list[str]], Iterable[bool]],
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
     """Return (id, text) of the first ``wanted`` paragraphs in this order that pass, and counts."""
-    chosen: list[tuple[str, str]] = []
-    seen: set[str] = set()
-    met = Counter[str]()
+    chosen, seen, counts = list[tuple[str, str]](), set[str](), Counter[str]()
     step = wanted * 5 // 4 + 64  # a little more than is needed, for few passes over the file
     for start in range(0, len(order), step):
         rows = paragraphs.take(order[start : start + step], columns=["id", "text"])
         ids, texts = (column.to_pylist() for column in rows.columns)
         for paragraph, text, is_unknown in zip(ids, texts, has_unknown(texts), strict=True):
             if text in seen:
-                met["exact duplicate"] += 1
+                counts["exact duplicate"] += 1
             elif is_unknown:
-                met["unknown piece"] += 1
+                counts["unknown piece"] += 1
             else:
-                met["examples"] += 1
+                counts["examples"] += 1
                 chosen.append((paragraph, text))
             seen.add(text)
             if len(chosen) == wanted:
-                return chosen, met
-    return chosen, met
+                return chosen, counts
+    return chosen, counts
 
 
 def _split_sizes(items: int, fractions: Sequence[float]) -> list[int]:

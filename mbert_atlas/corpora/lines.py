@@ -1,17 +1,17 @@
 """Lines of text from plain, compressed and zipped files, each with its number."""
 
-import io
 import re
 import sys
 import tarfile
 import zipfile
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from io import BufferedReader, RawIOBase
 from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, cast, get_args
 
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
+from mbert_atlas.corpora.cards import STRICT, BadRows
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes
 
@@ -24,8 +24,6 @@ def decoded_lines(
     Only ``\n`` ends a line: corpora hold U+2028, form feeds and the like inside sentences. ``bad``
     collects lines that are not UTF-8; with None their bytes stay in the line as lone surrogates,
     which :func:`require_text` finds.
-
-    Raises DataError if a line is not UTF-8 and nothing collects it; names the line.
     """
     for number, line in enumerate(stream, 1):
         if number == 1:
@@ -52,11 +50,7 @@ def require_text(line: str, path: Path | str, number: int) -> None:
 
 
 def ascii_words(text: str) -> list[str]:
-    """Split a tokenised text at ASCII blanks only.
-
-    ``str.split`` would also split at U+3000 or U+00A0, which are tokens or parts of tokens in
-    tokenised corpora, so that every word after them would be counted wrongly.
-    """
+    """Split a tokenised text at ASCII blanks only: U+3000 or U+00A0 are (parts of) tokens."""
     return re.findall(r"[^ \t\n\r\f\v]+", text)
 
 
@@ -68,39 +62,25 @@ def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]
     ``pattern`` is matched with the end of the member's path, from a ``/`` or from the start. Yields
     what to call it in errors, and a stream of its bytes.
 
-    Raises DataError, see :func:`open_zip_member` and :func:`tar_members`.
+    Raises DataError if the file is missing or damaged, or if a zip does not hold exactly one such
+    member, resource forks of macOS aside, or a tar none.
     """
-    name = Path(path).name
-    if name.endswith(".zip"):
-        with open_zip_member(path, pattern) as opened:
-            yield opened
-    elif name.endswith((".tar.gz", ".tgz")):
-        # What follows the member is not read, so damage there goes unnoticed.
-        with open_bytes(path) as stream, closing(tar_members(stream, path, pattern)) as members:
-            yield next(members)
-    else:
-        with open_bytes(path) as stream:
+    with open_bytes(path) as stream:
+        if str(path).endswith(".zip"):
+            with zipfile.ZipFile(stream) as archive:
+                names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
+                members = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
+                if len(members) != 1:
+                    raise _no_member(path, pattern, f"{len(members)} such members", names)
+                with archive.open(members[0]) as content:
+                    buffered = BufferedReader(cast(RawIOBase, content), 1 << 16)
+                    yield f"{path}:{members[0]}", buffered
+        elif str(path).endswith((".tar.gz", ".tgz")):
+            # What follows the member is not read, so damage there goes unnoticed.
+            with closing(tar_members(stream, path, pattern)) as found:
+                yield next(found)
+        else:
             yield str(path), stream
-
-
-@contextmanager
-def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open the one member of a zip whose path matches ``pattern``; see :func:`open_member`.
-
-    Resource forks that macOS adds are ignored.
-
-    Raises DataError if the archive is missing or damaged, or does not hold exactly one such member.
-    """
-    with open_bytes(archive):
-        pass  # the checks of every other file: it exists and is not empty
-    with damage_in_one_sentence(archive), zipfile.ZipFile(archive) as opened:
-        names = [name for name in opened.namelist() if not name.startswith("__MACOSX/")]
-        members = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
-        if len(members) != 1:
-            raise _no_member(archive, pattern, f"{len(members)} such members", names)
-        with opened.open(members[0]) as stream:
-            content = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
-            yield f"{archive}:{members[0]}", content
 
 
 def tar_members(
@@ -142,9 +122,7 @@ def numbered_lines(
 ) -> Generator[tuple[int, str], None, None]:
     """Yield (line number, line) of a text file or of the ``member`` of an archive.
 
-    See :func:`open_member` for files and members, :func:`decoded_lines` for ``bad``.
-
-    Raises DataError for a missing, empty, damaged or non-UTF-8 file; names the line where it can.
+    See :func:`open_member` for files, members and errors, :func:`decoded_lines` for ``bad``.
     """
     with open_member(path, member) as (place, content):
         yield from decoded_lines(content, place, bad)
@@ -204,8 +182,6 @@ def numbered_columns(
 
     The first line decides how many columns there must be, within ``least`` and ``most``. ``bad``
     collects wrong lines.
-
-    Raises DataError, see :func:`numbered_lines`; also, if ``bad`` is strict, :func:`split_columns`.
     """
     width = 0
     with closing(numbered_lines(path, member, bad)) as lines:
@@ -215,7 +191,7 @@ def numbered_columns(
                 yield number, split_columns(line, width, path, number)
 
 
-def short_list(names: Sequence[str], most: int = 8) -> str:
+def short_list(names: Sequence[str]) -> str:
     """Return the first few of some names, for an error."""
-    listed = ", ".join(names[:most])
-    return f"{listed}, ... ({len(names)} in all)" if len(names) > most else listed or "nothing"
+    listed = ", ".join(names[:8])
+    return f"{listed}, ... ({len(names)} in all)" if len(names) > 8 else listed or "nothing"

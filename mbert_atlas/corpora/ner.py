@@ -11,10 +11,10 @@ IOB2.
 import gzip
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import IO, cast
 
@@ -22,19 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.config.corpora.kinds import NerFormat
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora import lines
+from mbert_atlas.corpora.cards import STRICT, BadRows, Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import (
-    ascii_words,
-    decoded_lines,
-    open_member,
-    open_zip_member,
-    require_format,
-    require_text,
-    split_columns,
-    tar_members,
-)
 from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -44,8 +34,7 @@ from mbert_atlas.schemas import TAGGED_SENTENCES
 OUTSIDE = "O"
 TYPES = ("LOC", "ORG", "PER")
 TAGS = (OUTSIDE, *(f"{part}-{name}" for name in TYPES for part in "BI"))
-MORE_TAGS = ("B-MISC", "I-MISC")
-"""Tags of CoNLL-2003 that WikiANN does not have."""
+MORE_TAGS = ("B-MISC", "I-MISC")  # tags of CoNLL-2003 that WikiANN does not have
 
 
 @dataclass
@@ -58,25 +47,17 @@ class TaggedSentence:
     @property
     def stray(self) -> list[int]:
         """The places of ``I-`` tags that continue no entity of their type, against IOB2."""
-        pairs = zip((OUTSIDE, *self.tags), self.tags, strict=False)
-        return [
-            place
-            for place, (before, tag) in enumerate(pairs)
-            if tag.startswith("I-") and before[2:] != tag[2:]
-        ]
+        pairs = enumerate(pairwise((OUTSIDE, *self.tags)))
+        return [n for n, (before, tag) in pairs if tag[:2] == "I-" and before[2:] != tag[2:]]
 
 
 def read(job: ReadingJob) -> None:
     """Read the sentences of all languages of a split, with ``schemas.TAGGED_SENTENCES``'s columns.
 
     Ids are the numbers of the usable sentences in the file, from 1. ``sample_seed`` draws ``limit``
-    sentences at random; without one, the first are kept. Sentences with a bad line (not UTF-8, a
-    wrong number of columns, an empty word, an unknown tag, the prefix of another language) are left
-    out while they are few, see :class:`BadRows`. The card counts ``I-`` tags that continue nothing
-    (about one in 500 words in Chinese and Japanese); seqeval begins an entity at each.
-
-    Raises DataError for too many bad sentences, a missing member, or no sentence; names file and
-    line.
+    sentences at random; without one, the first are kept. Sentences are bad with an empty word, an
+    unknown tag or the prefix of another language. The card counts ``I-`` tags that continue nothing
+    (about one in 500 words in Chinese and Japanese).
     """
     read_languages(job, _read_language)
 
@@ -94,26 +75,27 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
         for number, sentence in enumerate(sentences, 1)
     ]
     kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, card.notes, "ner", code, split)
-    tags = Counter(tag for row in kept["ner_tags"].to_pylist() for tag in row)
-    sizes = {"sentences read": len(sentences), "sentences": kept.num_rows, "words": tags.total()}
-    card.counts.update(sizes)
+    tags = Counter(pc.list_flatten(kept["ner_tags"]).to_pylist())
+    card.counts["sentences read"], card.counts["sentences"] = len(sentences), kept.num_rows
+    card.counts["words"] = tags.total()
     for name in sorted({*TYPES, *(tag[2:] for tag in tags if tag != OUTSIDE)}):
         card.counts[f"{name}: entities begun"] = tags[f"B-{name}"]
     if strays := sum(len(sentences[int(number) - 1].stray) for number in kept["id"].to_pylist()):
         card.counts["I- tags that continue no entity"] = strays
-        note = "I- tags that continue no entity are kept; seqeval begins an entity there"
-        card.notes.append(note)
+        card.notes.append(
+            "I- tags that continue no entity are kept; seqeval begins an entity there"
+        )
     return kept, card
 
 
 def _sentences(
     path: Path, format: str, language: str, split: str, bad: BadRows
 ) -> list[TaggedSentence]:
-    require_format(format, NerFormat, path)
+    lines.require_format(format, NerFormat, path)
     member = {"rahimi": split, "conll2003": {"dev": "valid"}.get(split, split) + ".txt"}
     with _open(path, format, language, re.escape(member.get(format, ""))) as (place, content):
-        lines = decoded_lines(content, place, bad=None)
-        sentences = list(parse_tagged(lines, place, format, language, bad))
+        numbered = lines.decoded_lines(content, place, bad=None)
+        sentences = list(parse_tagged(numbered, place, format, language, bad))
     if format == "conll2003":
         # In IOB1 B- stands only where an entity follows another of its type, so that I- after
         # anything else begins one: I-PER I-PER B-PER O I-LOC is B-PER I-PER B-PER O B-LOC.
@@ -131,13 +113,13 @@ def _sentences(
 def _open(path: Path, format: str, language: str, member: str) -> Iterator[tuple[str, IO[bytes]]]:
     """Open a file or the member of an archive, which may be in a zip of the archives."""
     if format != "rahimi" or path.suffix != ".zip":
-        with open_member(path, member) as opened:
+        with lines.open_member(path, member) as opened:
             yield opened
         return
     with (
-        open_zip_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
+        lines.open_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
         gzip.open(packed) as unpacked,
-        closing(tar_members(cast(IO[bytes], unpacked), archive, member)) as members,
+        closing(lines.tar_members(cast(IO[bytes], unpacked), archive, member)) as members,
     ):
         yield next(members)
 
@@ -152,13 +134,13 @@ def _word_and_tag(
     line: str, path: Path | str, number: int, format: str, language: str
 ) -> tuple[str, str]:
     if format == "conll2003":
-        require_text(line, path, number)
-        columns = ascii_words(line)
+        lines.require_text(line, path, number)
+        columns = lines.ascii_words(line)
         if len(columns) != 4:
             problem = f"{len(columns)} columns where word, POS, chunk and tag belong"
             raise DataError(path, f"line {number}", problem, "correct it or get the file again")
         return columns[0], columns[3]
-    word, tag = split_columns(line, 2, path, number)
+    word, tag = lines.split_columns(line, 2, path, number)
     if format == "rahimi":
         prefix, colon, word = word.partition(":")
         if not colon or prefix != language:
@@ -169,7 +151,7 @@ def _word_and_tag(
 
 
 def parse_tagged(
-    lines: Iterable[tuple[int, str]],
+    numbered: Iterable[tuple[int, str]],
     path: Path | str,
     format: str = "panx",
     language: str = "",
@@ -178,13 +160,13 @@ def parse_tagged(
     """Parse numbered lines of words with their tags, with blank lines between sentences.
 
     ``bad`` collects sentences that cannot be used; without it the first raises an error.
-
-    Raises DataError, see :func:`read`.
     """
-    allowed: Collection[str] = TAGS if format != "conll2003" else (*TAGS, *MORE_TAGS)
+    allowed = (*TAGS, *MORE_TAGS) if format == "conll2003" else TAGS
     if format == "conll2003":  # the beginnings of documents count as blank lines
-        lines = ((n, "" if line.startswith("-DOCSTART-") else line.strip()) for n, line in lines)
-    for is_blank, group in groupby(lines, key=lambda item: not item[1]):
+        numbered = (
+            (n, "" if line.startswith("-DOCSTART-") else line.strip()) for n, line in numbered
+        )
+    for is_blank, group in groupby(numbered, key=lambda item: not item[1]):
         if is_blank:
             continue
         with bad:

@@ -9,23 +9,15 @@ one language, test files without the label, which then come from a partner whose
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
 from mbert_atlas.config.corpora.kinds import NliFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora import lines
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import (
-    numbered_columns,
-    numbered_lines,
-    require_format,
-    short_list,
-    split_columns,
-)
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -36,11 +28,11 @@ from mbert_atlas.schemas import NLI_PAIRS
 LABELS = ("entailment", "neutral", "contradiction")
 NO_CONSENSUS = "-"
 ENGLISH = "en"
+_PARALLEL = "use a parallel file"
 _MULTINLI_KEYS = ("pairID", "sentence1", "sentence2", "gold_label", "genre")
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(NamedTuple):
     line: int
     id: str
     premise: str
@@ -53,18 +45,16 @@ def read(job: ReadingJob) -> None:
     """Read the pairs of all languages of a split, with the columns of ``schemas.NLI_PAIRS``.
 
     Ids are those of the source (``pairID``), or the line number in ``xtreme``: equal in parallel
-    files. Bad rows (not UTF-8, a wrong number of columns, an unknown or missing label, a repeated
-    id) are left out while they are few, see :class:`BadRows`.
+    files. Rows are bad with an unknown or missing label or a repeated id.
 
-    Raises DataError for too many bad rows, a partner of another length or with another label, or a
-    file without a pair; names file and line.
+    Raises DataError for a partner of another length or with another label.
     """
     read_languages(job, _read_language)
 
 
 def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
     (file,), code, split = upstream.files, upstream.language.code, options["split"]
-    require_format(file.format, NliFormat, file.path)
+    lines.require_format(file.format, NliFormat, file.path)
     card = Card(file.format, code, bad=BadRows("pairs"))
     pairs = _READERS[file.format](file.path, code, split, card.bad)
     for labels in file.partners:
@@ -92,12 +82,12 @@ def _labelled(pairs: Iterator[_Pair], path: Path, card: Card) -> Iterator[_Pair]
         card.counts["pairs read"] += 1
         if pair.label == NO_CONSENSUS:
             card.dropped["no label that most annotators chose"] += 1
-        elif pair.label not in LABELS:
-            card.bad.drop(_bad_label(path, pair))
-        elif pair.id in seen:
-            problem = f"pair {pair.id!r} was already read"
-            card.bad.drop(DataError(path, f"line {pair.line}", problem, "remove one of them"))
-        else:
+            continue
+        with card.bad:
+            _require_label(path, pair)
+            if pair.id in seen:
+                problem = f"pair {pair.id!r} was already read"
+                raise DataError(path, f"line {pair.line}", problem, "remove one of them")
             seen.add(pair.id)
             if pair.premise and pair.hypothesis:
                 card.counts[pair.label] += 1
@@ -106,18 +96,18 @@ def _labelled(pairs: Iterator[_Pair], path: Path, card: Card) -> Iterator[_Pair]
                 card.dropped["empty premise or hypothesis"] += 1
 
 
-def _bad_label(path: Path, pair: _Pair) -> DataError:
-    place = f"line {pair.line}"
-    if not pair.label:
-        fix = "name a parallel file with labels in `partners`"
-        return DataError(path, place, "the label is missing", fix)
+def _require_label(path: Path, pair: _Pair) -> None:
     problem = f"{pair.label!r} is not one of {', '.join(LABELS)} or {NO_CONSENSUS}"
-    return DataError(path, place, problem, "correct the label")
+    fix = "correct the label"
+    if not pair.label:
+        problem, fix = "the label is missing", "name a parallel file with labels in `partners`"
+    if pair.label not in LABELS:
+        raise DataError(path, f"line {pair.line}", problem, fix)
 
 
 def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     part = "dev_matched" if split == "dev" else split
-    for number, line in numbered_lines(path, rf"multinli_1\.0_{part}\.jsonl", bad):
+    for number, line in lines.numbered_lines(path, rf"multinli_1\.0_{part}\.jsonl", bad):
         try:
             value = json.loads(line)
             identifier, premise, hypothesis, label, genre = (value[key] for key in _MULTINLI_KEYS)
@@ -135,31 +125,31 @@ def _xnli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair
 def _taxinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     for pair in _rows_with_header(path, ("pairID", "prem", "hyp", "label", "genre"), "", bad):
         # It mixes MultiNLI's training and development pairs, which share some numbers.
-        yield replace(pair, id=f"{pair.id}-{pair.line}")
+        yield pair._replace(id=f"{pair.id}-{pair.line}")
 
 
 def _rows_with_header(
     path: Path, wanted: Sequence[str], member: str, bad: BadRows, language: str = ""
 ) -> Iterator[_Pair]:
     """Yield the pairs of a table; with a language, those whose last wanted column names it."""
-    lines = numbered_lines(path, member, bad=None)
-    names = next(lines, (0, ""))[1].split("\t")
+    numbered = lines.numbered_lines(path, member, bad=None)
+    names = next(numbered, (0, ""))[1].split("\t")
     if missing := [name for name in wanted if name not in names]:
-        problem = f"the header lacks {', '.join(missing)} (it has {short_list(names)})"
+        problem = f"the header lacks {', '.join(missing)} (it has {lines.short_list(names)})"
         fix = "check that the file is in the format that the config names"
         raise DataError(path, "line 1", problem, fix)
     places = [names.index(name) for name in wanted]
-    for number, line in lines:
+    for number, line in numbered:
         if language and line.split("\t")[places[-1] :][:1] != [language]:
             continue
         with bad:
-            columns = split_columns(line, len(names), path, number)
+            columns = lines.split_columns(line, len(names), path, number)
             row = [columns[place].strip() for place in places]
             yield _Pair(number, row[0], row[1], row[2], row[3], row[4] or None)
 
 
 def _xtreme(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
-    rows = numbered_columns(path, least=2, most=3, bad=bad)
+    rows = lines.numbered_columns(path, least=2, most=3, bad=bad)
     for number, (premise, hypothesis, *label) in rows:
         yield _Pair(number, str(number), premise.strip(), hypothesis.strip(), "".join(label), None)
 
@@ -178,32 +168,26 @@ def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path, bad: BadRows)
     last, read = max(others, default=0), 0
     for pair in pairs:
         read = pair.line
-        other = others.get(pair.line)
-        if other is None:
-            if pair.line > last:
-                problem = f"it ends before line {pair.line} of {path}"
-                raise DataError(labels, "", problem, "use a parallel file")
+        if read > last:
+            raise DataError(labels, "", f"it ends before line {read} of {path}", _PARALLEL)
+        if (other := others.get(read)) is None:
             continue  # a bad line there
-        if other.label not in LABELS:
-            bad.drop(_bad_label(labels, other))
-            continue
-        if pair.label and pair.label != other.label:
-            problem = f"is labelled {pair.label}, but line {pair.line} of {labels} is {other.label}"
-            fix = "use a file whose rows are parallel"
-            raise DataError(path, f"line {pair.line}", problem, fix)
-        yield replace(pair, label=other.label)
+        if other.label in LABELS and pair.label not in ("", other.label):
+            problem = f"is labelled {pair.label}, but line {read} of {labels} is {other.label}"
+            raise DataError(path, f"line {read}", problem, _PARALLEL)
+        with bad:
+            _require_label(labels, other)
+            yield pair._replace(label=other.label)
     if last > read:
-        problem = f"has no counterpart in {path}"
-        raise DataError(labels, f"line {read + 1}", problem, "use a parallel file")
+        raise DataError(labels, f"line {read + 1}", f"has no counterpart in {path}", _PARALLEL)
     bad_labels.require_few(len(others))
 
 
 def derive(job: DerivingJob) -> None:
     """Write the mixed-language XNLI of Efimov et al. (2022, section 4.2).
 
-    A fair coin decides for each pair whether the premise or the hypothesis is replaced by the
-    English one. The coin depends on the seed and the pair's id alone: neither on the order of the
-    rows nor on the other pairs, and it is the same in all languages. Rows of one split and id are
+    A fair coin, which depends on the seed and the pair's id alone, decides for each pair whether
+    the premise or the hypothesis is replaced by the English one. Rows of one split and id are
     translations of each other, as in XNLI; ``language`` is that of the side that is not English.
 
     Raises DataError if a pair has another label in English, or no pair of a language has an English

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mbert_atlas.config.corpora.kinds import PlainTextFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import CorpusFile, Options, ReadingJob, Upstream, read_single
 from mbert_atlas.corpora.lines import numbered_lines, require_format
 from mbert_atlas.corpora.samples import shortfall, table_of
@@ -34,10 +33,9 @@ def texts_of(path: Path) -> Iterator[str]:
 
 
 def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
-    """Yield the column ``text`` of a Parquet file in random order, a row group at a time.
+    """Yield the column ``text`` of a Parquet file in random order, with one row group in memory.
 
-    Row groups are shuffled, and the texts of each, so that no more than one is in memory. Seed and
-    language decide the order.
+    Row groups are shuffled, and the texts of each; seed and language decide the order.
     """
     random = generator(seed, "texts", language)
     with pq.ParquetFile(path) as file:
@@ -49,10 +47,7 @@ def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
 def read(job: ReadingJob) -> None:
     """Read the running text of one language, for pretraining, with the columns of ``PARAGRAPHS``.
 
-    Files are read in turn, up to ``limit`` texts; the title is the file's name, the page its
-    number.
-
-    Raises DataError for a missing, empty, damaged or non-UTF-8 file, an unknown format, or no text.
+    Files are read in turn, up to ``limit`` texts; a text's page is the number of its file.
     """
     read_single(job, _read_language)
 

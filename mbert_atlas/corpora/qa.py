@@ -20,11 +20,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mbert_atlas.config.corpora.kinds import QaFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.lines import open_member, require_format
 from mbert_atlas.corpora.samples import limited, table_of
@@ -33,16 +32,15 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_json, write_parquet
 from mbert_atlas.schemas import QA_EXAMPLES
 
-TYDIQA_LANGUAGES = {
+TYDIQA_LANGUAGES = {  # our code -> the word with which the ids of TyDi QA begin
     **{"ar": "arabic", "bn": "bengali", "en": "english", "fi": "finnish", "id": "indonesian"},
     **{"ko": "korean", "ru": "russian", "sw": "swahili", "te": "telugu"},
 }
-"""Our code -> the word with which the ids of TyDi QA begin."""
 _ENGLISH = ("en", "Latn")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+class _Part(BaseModel, strict=True):
+    pass
 
 
 class _Answer(_Part):
@@ -74,12 +72,11 @@ def read(job: ReadingJob) -> None:
 
     Contexts and answers are kept to the character; questions lose blanks at their ends. With
     ``questions: target`` contexts are English, with ``english`` the questions are (``mlqa`` only).
-    ``sample_seed`` draws ``limit`` questions at random; without one, the first are kept. Bad
-    questions (not in SQuAD's layout, a repeated id, without answers, an answer that is empty or not
-    at its place in the context) are left out while they are few, see :class:`BadRows`.
+    ``sample_seed`` draws ``limit`` questions at random; without one, the first are kept. Questions
+    are bad that are not in SQuAD's layout, repeat an id, or have no answer, or one that is empty or
+    not at its place in the context.
 
-    Raises DataError for a file that is not in SQuAD's layout, too many bad questions, a missing
-    member, or no question; names the file and the question.
+    Raises DataError for a file in another layout or language.
     """
     read_languages(job, _read_language)
 
@@ -92,8 +89,10 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
         "target": (_ENGLISH, (code, script)),
         "english": ((code, script), _ENGLISH),
     }[options["questions"]]
-    codes = language if asked_in == language else f"{language} {asked_in}"
+    codes = " ".join(dict.fromkeys((language, asked_in)))
     card = Card(file.format, codes, bad=BadRows("questions"))
+    if asked_in != language:
+        card.notes.append(f"contexts in {language}, questions in {asked_in}")
     member = _member(file.path, file.format, language, asked_in, split)
     with open_member(file.path, member) as (place, stream):
         questions = _questions(stream.read().removeprefix(b"\xef\xbb\xbf"), place, card.bad)
@@ -104,9 +103,8 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     ]
     require_script((str(row[4]) for row in rows), script, place, language)
     require_script((str(row[5]) for row in rows), question_script, place, asked_in)
-    card.notes += _notes(language, asked_in)
-    table, names = table_of(rows, QA_EXAMPLES), ("qa", language, asked_in, split)
-    table = limited(table, limit, seed, card.notes, *names)
+    names = ("qa", language, asked_in, split)
+    table = limited(table_of(rows, QA_EXAMPLES), limit, seed, card.notes, *names)
     card.counts |= _sizes(table)
     return table, card
 
@@ -151,10 +149,6 @@ def _usable(
         problem = f"no question left of {card.counts['questions read']}{left_out}"
         fix = "correct the language or the format"
         raise DataError(place, f"language {language}", problem, fix)
-
-
-def _notes(language: str, asked_in: str) -> list[str]:
-    return [f"contexts in {language}, questions in {asked_in}"] if asked_in != language else []
 
 
 def _sizes(table: pa.Table) -> Counter[str]:
@@ -251,7 +245,7 @@ def _cross(path: Path, language: str, asked_in: str) -> tuple[pa.Table, Card]:
     card = Card("cross-lingual question answering", f"{language} {asked_in}", _sizes(joined))
     card.dropped[f"only in {language}"] = contexts.num_rows - joined.num_rows
     card.dropped[f"only in {asked_in}"] = questions.num_rows - joined.num_rows
-    card.notes += _notes(language, asked_in)
+    card.notes.append(f"contexts in {language}, questions in {asked_in}")
     return joined, card
 
 

@@ -22,10 +22,9 @@ def table_of(rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
 def limited(
     table: pa.Table, limit: int | None, seed: int | None, notes: list[str], *names: str
 ) -> pa.Table:
-    """Return at most ``limit`` rows, in the order of ``table``: the first, or a random sample.
+    """Return at most ``limit`` rows, in the order of ``table``: the first, or, by seed, a sample.
 
-    A ``seed`` makes it random; ``names``, such as the language and the split, name its stream.
-    ``notes`` are those of a card.
+    ``names``, such as the language and the split, name its stream; ``notes`` are those of a card.
     """
     if limit is None or limit >= table.num_rows:
         return table
@@ -38,10 +37,7 @@ def limited(
 
 
 def shortfall(requested: int | None, found: int, what: str) -> list[str]:
-    """Return the note of a card, and warn, if there is less of something than requested.
-
-    A limit is a maximum, so that fewer is no error; but whoever requested more must see it.
-    """
+    """Return the note of a card, and warn, if there is less of something than requested."""
     if requested is None or found >= requested:
         return []
     note = f"{found:,} {what} although {requested:,} were requested: there are no more"
@@ -52,9 +48,8 @@ def shortfall(requested: int | None, found: int, what: str) -> list[str]:
 def held_out(strata: npt.NDArray[np.str_], fraction: float, seed: int) -> npt.NDArray[np.bool_]:
     """Return which rows are a random fraction (0 to 1) of each stratum, such as a language.
 
-    Each is split separately, its part rounded down (Tanti et al. 2021, appendix A). Which rows are
-    drawn depends on the seed and on their number, not on other strata. ``strata`` names that of
-    each row; it and the result have the shape ``(n,)``.
+    ``strata`` names that of each row; it and the result have the shape ``(n,)``. Parts are rounded
+    down (Tanti et al. 2021, appendix A), and do not depend on other strata.
     """
     share = Fraction(str(fraction))  # str: 0.1 means 1/10
     marks = np.zeros(len(strata), dtype=np.bool_)

@@ -9,16 +9,14 @@ from pathlib import Path
 
 from mbert_atlas.errors import DataError
 
-TEXTS = 1000
-"""How many texts are examined: the first, so that it takes no time."""
+TEXTS = 1000  # how many texts, the first, are examined
 LEAST_SHARE = 0.2
 """Fraction of letters in the script below which a text is of another language.
 
-Generous: of WikiANN, Tatoeba, MUSE and Universal Dependencies in 34 languages the least has 84%
-(Chinese entities), but a corpus in another script has almost none of these letters.
-"""
+WikiANN, Tatoeba, MUSE and Universal Dependencies in 34 languages have at least 84% (Chinese
+entities), a corpus in another script almost none."""
 _FEWEST_LETTERS = 100  # fewer are no evidence
-_NAMES = {
+_NAMES = {  # script (ISO 15924) -> what the Unicode names of its letters begin with
     **{"Arab": "ARABIC", "Armn": "ARMENIAN", "Beng": "BENGALI", "Cyrl": "CYRILLIC"},
     **{"Deva": "DEVANAGARI", "Ethi": "ETHIOPIC", "Geor": "GEORGIAN", "Grek": "GREEK"},
     **{"Gujr": "GUJARATI", "Guru": "GURMUKHI", "Hans": "CJK", "Hant": "CJK", "Hebr": "HEBREW"},
@@ -26,7 +24,6 @@ _NAMES = {
     **{"Laoo": "LAO", "Latn": "LATIN", "Mlym": "MALAYALAM", "Mymr": "MYANMAR", "Orya": "ORIYA"},
     **{"Sinh": "SINHALA", "Taml": "TAMIL", "Telu": "TELUGU", "Thai": "THAI"},
 }
-"""Script (ISO 15924) -> what the Unicode names of its letters begin with."""
 
 
 @cache
@@ -45,13 +42,10 @@ def require_script(
     language: str,
     fix: str = "correct the source's path or language",
 ) -> None:
-    """Check that the first ``TEXTS`` texts are in the script of their language.
+    """Raise a DataError if less than ``LEAST_SHARE`` of the letters are in the language's script.
 
-    ``scripts`` are those of the language (ISO 15924), blanks between; with none, or an unknown one,
-    nothing is checked. The error ends with ``fix``.
-
-    Raises DataError if less than ``LEAST_SHARE`` of the letters are in the script; names the script
-    that most are in.
+    The first ``TEXTS`` texts count. ``scripts`` are those of the language (ISO 15924), blanks
+    between; with none, or an unknown one, nothing is checked. The error ends with ``fix``.
     """
     if not scripts or not _NAMES.keys() >= set(scripts.split()):
         return

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import ReadingJob
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
@@ -26,12 +25,11 @@ def read(job: ReadingJob) -> None:
     """Read the features of all languages, with the columns of ``schemas.TYPOLOGY``.
 
     The files are ``languages.csv``, ``values.csv`` and ``codes.csv``; ``value`` is the number of
-    the value in the feature and its name. A language is found by the WALS id of the table of
-    languages, and its ISO code, its genus or its name must agree, so that a wrong id is noticed; a
-    language without an id is left out.
+    the value in the feature and its name. A language is found by its ``wals_code``, and its ISO
+    code, genus or name must agree; a language without one is left out. Values without a code are
+    bad rows.
 
-    Raises DataError if a column is missing, an id is unknown or is another language's, or no
-    language has a feature, or too many values have no code; names the file and the line.
+    Raises DataError if a column is missing, or an id is unknown or is another language's.
     """
     origins = job.origins(*job.upstreams)
     tables = {path.name.partition(".")[0]: path for item in job.upstreams for path in item.paths}
@@ -53,13 +51,12 @@ def read(job: ReadingJob) -> None:
     card.bad.require_few(len(rows["values"]) - card.bad.reasons.total())
     if not entries:
         raise DataError(tables["values"], "", "no language has a feature", AGAIN)
-    entries.sort()
-    card.counts["languages"] = sum(map(len, codes.values()))
+    used = sum(map(len, codes.values()))
+    card.counts["languages"] = used
     card.counts["features"] = len({feature for _, feature, _ in entries})
     card.counts["values"] = len(entries)
-    without = [language.code for language in languages if not language.wals_code]
-    card.dropped["languages that WALS does not have"] = len(without)
-    write_parquet(table_of(entries, TYPOLOGY), job.output)
+    card.dropped["languages that WALS does not have"] = len(languages) - used
+    write_parquet(table_of(sorted(entries), TYPOLOGY), job.output)
     card.write(job.card, tables.values(), origins)
 
 
@@ -69,10 +66,8 @@ def _codes_by_id(
     """Return our codes by WALS id: several for a language with romanised texts."""
     by_id = {row["ID"]: (number, row) for number, row in rows}
     codes: dict[str, list[str]] = {}
-    for language in languages:
-        if not language.wals_code:
-            continue
-        fix = "correct wals_code in the table of languages"
+    fix = "correct wals_code in the table of languages"
+    for language in (language for language in languages if language.wals_code):
         if language.wals_code not in by_id:
             problem = f"there is no id {language.wals_code!r}"
             raise DataError(path, f"language {language.code}", problem, fix)
@@ -91,10 +86,8 @@ def _codes_by_id(
 
 def features_of(table: pa.Table) -> dict[str, dict[str, str]]:
     """Return of each feature the value of languages, from a table of :func:`read`."""
-    features: dict[str, dict[str, str]] = {}
-    for row in table.to_pylist():
-        features.setdefault(row["feature"], {})[row["language"]] = row["value"]
-    return features
+    values = table.to_pandas().set_index("language").groupby("feature", sort=False)["value"]
+    return {feature: of_languages.to_dict() for feature, of_languages in values}
 
 
 def _rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -12,16 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from mbert_atlas.corpora.bad_rows import STRICT, BadRows
-from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora import lines
+from mbert_atlas.corpora.cards import STRICT, BadRows, Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import (
-    decoded_lines,
-    numbered_lines,
-    require_text,
-    split_columns,
-    tar_members,
-)
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -29,15 +22,13 @@ from mbert_atlas.files import open_bytes
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import SENTENCES
 
-_OPEN_CLASS = frozenset({"ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB"})
-_CLOSED_CLASS = frozenset({"ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ"})
-UPOS = _OPEN_CLASS | _CLOSED_CLASS | {"PUNCT", "SYM", "X"}
-RELATIONS = (
-    *("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound"),
-    *("conj", "cop", "csubj", "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat"),
-    *("goeswith", "iobj", "list", "mark", "nmod", "nsubj", "nummod", "obj", "obl", "orphan"),
-    *("parataxis", "punct", "reparandum", "root", "vocative", "xcomp"),
-)
+_UPOS = "ADJ ADV INTJ NOUN PROPN VERB ADP AUX CCONJ DET NUM PART PRON SCONJ PUNCT SYM X"
+UPOS = frozenset(_UPOS.split())
+_RELATIONS = """
+    acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
+    dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis
+    punct reparandum root vocative xcomp"""
+RELATIONS = tuple(_RELATIONS.split())
 """The 37 universal relations of UD v2, https://universaldependencies.org/u/dep/."""
 _WITHHELD = "_"
 _MULTIWORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
@@ -46,16 +37,13 @@ _EMPTY_NODE = re.compile(r"([0-9]+)\.([1-9][0-9]*)")
 
 @dataclass
 class Sentence:
-    """A sentence with its syntactic words; ``line`` is where it begins in the file.
+    """A sentence with its syntactic words."""
 
-    ``heads`` are 1-based, 0 for the root; ``comments`` are those of the form ``key = value``.
-    """
-
-    line: int
-    comments: dict[str, str] = field(default_factory=dict)
+    line: int  # where it begins in the file
+    comments: dict[str, str] = field(default_factory=dict)  # of the form key = value
     forms: list[str] = field(default_factory=list)
     upos: list[str] = field(default_factory=list)
-    heads: list[int] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)  # from 1, 0 for the root
     deprels: list[str] = field(default_factory=list)
 
     @property
@@ -70,12 +58,10 @@ def read(job: ReadingJob) -> None:
     Files are CoNLL-U, plain or compressed, or release archives (``.tgz``), of which all treebanks
     of the language are taken. Only syntactic words (integer ids) are kept, as in Tanti et al.
     (2021): multiword tokens (``1-2``) and empty nodes (``1.1``) are not. Sentences whose forms are
-    all ``_`` (treebanks released without their text) are dropped, and so are those that are no UD
-    v2 CoNLL-U or repeat an id, while they are few, see :class:`BadRows`. Ids are
-    ``<treebank>-<sent_id>``, so the parallel treebanks (PUD) share what follows the dash.
+    all ``_`` (treebanks released without their text) are dropped; those that are no UD v2 CoNLL-U
+    or repeat an id are bad. Ids are ``<treebank>-<sent_id>``; parallel treebanks share the latter.
 
-    Raises DataError for too many bad sentences (names file and line of the first), or files that
-    are cut short or without a sentence that can be used.
+    Raises DataError for a file that is cut short.
     """
     read_languages(job, _read_language)
 
@@ -86,11 +72,10 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     card.notes.append("multiword tokens and empty nodes are skipped")
     rows = list(_rows(upstream, split, card))
     withheld = card.dropped.total()
-    card.bad.require_few(card.counts["sentences"] + withheld)
+    card.bad.require_few(len(rows) + withheld)
     paths = ", ".join(str(file.path) for file in upstream.files)
     if not rows:
-        read = card.counts["sentences read"]
-        problem = f"no sentence left of {read} (text withheld: {withheld})"
+        problem = f"no sentence left of {card.counts['sentences read']} (text withheld: {withheld})"
         raise DataError(paths, "", problem, "choose another treebank")
     require_script((row[4] for row in rows), language.script, paths, language.code)
     return table_of(rows, SENTENCES), card
@@ -99,10 +84,10 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
 def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...]]:
     code, counts = upstream.language.code, card.counts
     seen: set[str] = set()
-    for place, lines in _treebanks(upstream, split):
+    for place, numbered in _treebanks(upstream, split):
         name = place.rpartition("/")[2].removesuffix(".xz").removesuffix(".conllu")
         treebank = re.sub(r"^([a-z]+(_\w+)?)-ud-[a-z0-9-]+$", r"\1", name)
-        for sentence in parse_conllu(lines, place, card.bad):
+        for sentence in parse_conllu(numbered, place, card.bad):
             counts["sentences read"] += 1
             if set(sentence.forms) == {_WITHHELD}:
                 card.dropped["text withheld from the release"] += 1
@@ -112,48 +97,44 @@ def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...
             if identifier in seen:
                 problem = f"sentence {identifier!r} was already read"
                 fix = "give each treebank file once, with unique sent_id"
-                card.bad.drop(DataError(place, f"line {sentence.line}", problem, fix))
+                card.bad.drop(_error(place, sentence.line, problem, fix))
                 continue
             seen.add(identifier)
-            counts[f"{treebank}: sentences"] += 1
-            counts["sentences"] += 1
+            counts.update((f"{treebank}: sentences", "sentences"))
             counts["words"] += len(sentence.forms)
-            yield (
-                *(identifier, code, treebank, split, sentence.text),
-                *(sentence.forms, sentence.upos, sentence.heads, sentence.deprels),
-            )
+            words = (sentence.forms, sentence.upos, sentence.heads, sentence.deprels)
+            yield (identifier, code, treebank, split, sentence.text, *words)
 
 
 def _treebanks(upstream: Upstream, split: str) -> Iterator[tuple[str, Iterable[tuple[int, str]]]]:
     """Yield the name and the numbered lines of each treebank of a language; read each at once."""
     for path in upstream.paths:
         if path.suffix != ".tgz":
-            yield str(path), numbered_lines(path, bad=None)
+            yield str(path), lines.numbered_lines(path, bad=None)
             continue
         # A split may be in parts (train-a).
         pattern = rf"{upstream.language.ud_code}_.*-ud-{split}.*\.conllu"
         with open_bytes(path) as stream:
-            members = tar_members(stream, path, pattern)
+            members = lines.tar_members(stream, path, pattern)
             for place, content in track(members, f"treebanks of {path.name}"):
-                yield place, decoded_lines(content, place, bad=None)
+                yield place, lines.decoded_lines(content, place, bad=None)
             while stream.read(1 << 20):
                 pass  # the checksum is at the very end
 
 
 def parse_conllu(
-    lines: Iterable[tuple[int, str]], path: Path | str, bad: BadRows = STRICT
+    numbered: Iterable[tuple[int, str]], path: Path | str, bad: BadRows = STRICT
 ) -> Iterator[Sentence]:
     """Parse numbered lines of CoNLL-U, https://universaldependencies.org/format.html, words only.
 
-    ``bad`` collects sentences that cannot be used; without it the first raises an error.
+    ``bad`` collects sentences that cannot be used, without it the first raises an error: a line
+    without ten columns or with an empty form, ids that do not run from 1, a tag that is not one of
+    the 17 (or ``_``), a head outside the sentence, no tree with one root, or no words.
 
-    Raises DataError for a line without ten columns or with an empty form, ids that do not run from
-    1, a tag that is not one of the 17 (or ``_``), a head outside the sentence, a sentence that is
-    not a tree with one root, or a sentence without words; names file and line. With or without
-    ``bad``: if the file ends inside a sentence, so that more of it may be missing.
+    Raises DataError, with or without ``bad``, if the file ends inside a sentence.
     """
     rows: list[tuple[int, str]] = []
-    for number, line in lines:
+    for number, line in numbered:
         if line:
             rows.append((number, line))
         elif rows:
@@ -173,11 +154,11 @@ def _sentence(rows: Sequence[tuple[int, str]], path: Path | str) -> Sentence:
         if line[0] == "#":
             if words:
                 raise _error(path, number, "a comment inside a sentence", "end it by a blank line")
-            require_text(line, path, number)
+            lines.require_text(line, path, number)
             key, _, value = line[1:].partition("=")
             sentence.comments[key.strip()] = value.strip()
             continue
-        columns = split_columns(line, 10, path, number)
+        columns = lines.split_columns(line, 10, path, number)
         if columns[0] == str(words + 1):
             _add_word(path, number, sentence, columns)
         else:
@@ -216,17 +197,11 @@ def _check(path: Path | str, sentence: Sentence, end: int, upto: int) -> None:
     if max(heads) > len(heads):
         problem = f"a head is word {max(heads)} of {len(heads)} words"
         raise _error(path, start, problem, "correct the heads")
-    if not _is_tree(heads):
+    ancestors = [0, *heads]
+    for _ in range(len(heads).bit_length()):  # twice as far each time, in a tree to the root
+        ancestors = [ancestors[word] for word in ancestors]
+    if any(ancestors):
         raise _error(path, start, "the heads run in a circle", "correct the heads")
-
-
-def _is_tree(heads: Sequence[int]) -> bool:
-    """Whether every word reaches the root (word 0)."""
-    reaching, before = {0}, set[int]()
-    while reaching != before:
-        before = reaching
-        reaching = {0, *(word for word, head in enumerate(heads, 1) if head in before)}
-    return len(reaching) == len(heads) + 1
 
 
 def _other_row(path: Path | str, number: int, word_id: str, words: int, upto: int) -> int:

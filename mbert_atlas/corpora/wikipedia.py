@@ -4,12 +4,11 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -22,13 +21,11 @@ from mbert_atlas.files import open_bytes, write_in_groups
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import PARAGRAPHS
 
-_BATCH = 32
-"""Articles that a worker process extracts at a time."""
+_BATCH = 32  # articles that a worker process extracts at a time
 _QUOTE = {'"': "&quot;"}  # MediaWiki escapes it, and WikiExtractor's patterns rely on that
 
 
-@dataclass(frozen=True)
-class Article:
+class Article(NamedTuple):
     """An article of the main namespace: its markup before extraction, its text after it."""
 
     id: int
@@ -44,8 +41,7 @@ def read(job: ReadingJob) -> None:
     version effectively dropped them, and it saves a pass over the dump. The table has the columns
     of ``schemas.PARAGRAPHS``.
 
-    Raises DataError if the dump is missing, empty, cut short, damaged, not a MediaWiki export, or
-    holds no paragraph of that length; TransientError if a worker process dies.
+    Raises DataError if the dump is no MediaWiki export; TransientError if a worker process dies.
     """
     (upstream,), minimum = job.upstreams, job.options["minimum_characters"]
     (file,), code = upstream.files, upstream.language.code
@@ -54,13 +50,10 @@ def read(job: ReadingJob) -> None:
     write_in_groups(_paragraphs(articles, file.path, code, minimum, lines), PARAGRAPHS, job.output)
     card = Card("Wikipedia", code, tool=f"wikiextractor {version('wikiextractor')}")
     card.notes.append("templates are dropped, not expanded")
-    card.counts.update({"pages": pages.total(), "articles": pages["articles"]})
-    for name in ("articles without a paragraph", "paragraphs"):
-        card.counts[name] = lines[name]
-    card.dropped["page: redirect"] = pages["redirects"]
-    card.dropped["page: outside the main namespace"] = pages["other namespaces"]
-    card.dropped["page: empty"] = pages["empty"]
-    card.dropped[f"line: shorter than {minimum} characters"] = lines["short"]
+    card.dropped[f"line: shorter than {minimum} characters"] = lines.pop("short")
+    card.counts.update({"pages": pages.total(), **lines})
+    for kind in pages.keys() - {"articles"}:
+        card.dropped[f"page: {kind}"] = pages[kind]
     card.write(job.card, upstream.paths, origins)
 
 
@@ -90,11 +83,9 @@ def _paragraphs(
 
 
 def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Iterator[Article]:
-    """Yield the articles of a dump as plain text, one line a paragraph, in their order.
+    """Yield the :func:`articles` of a dump as plain text, one line a paragraph, in their order.
 
-    Dump and pages are as in :func:`articles`; the latter are complete at the end.
-
-    Raises DataError as in :func:`articles`; TransientError if a worker process dies.
+    Raises TransientError if a worker process dies.
     """
     passing = track(articles(dump, pages), f"articles of {dump.name}")
     running: deque[Future[list[Article]]] = deque()
@@ -113,7 +104,7 @@ def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Itera
 
 
 def _extracted(batch: list[Article]) -> list[Article]:
-    return [replace(article, text=_plain_text(article)) for article in batch]
+    return [article._replace(text=_plain_text(article)) for article in batch]
 
 
 def _plain_text(article: Article) -> str:
@@ -133,7 +124,7 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
     """Yield the markup of the articles of a dump: main namespace, no redirects, not empty.
 
     The dump is ``pages-articles.xml``, plain or compressed, in any encoding of XML. ``pages``
-    counts ``articles``, ``redirects``, ``other namespaces`` and ``empty`` as they pass.
+    counts ``articles`` and, by the reason, the other pages as they pass.
 
     Raises DataError if the dump is damaged, not well-formed, or not a MediaWiki export.
     """
@@ -160,11 +151,9 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
 
 
 def _page(dump: Path, page: ElementTree.Element, number: int) -> tuple[Article, str]:
-    parts = {_name(child): child for child in page}
-    revision = {_name(child): child for child in parts.get("revision", ())}
-    values = {name: parts[name].text or "" for name in ("title", "ns", "id") if name in parts}
-    text = (revision["text"].text or "") if "text" in revision else ""
+    values = {_name(child): child.text or "" for child in page}
     try:
+        text = page.findtext("{*}revision/{*}text", "")
         article = Article(int(values["id"]), values["title"], text)
         in_main_namespace = int(values["ns"]) == 0
     except (KeyError, ValueError) as error:
@@ -173,9 +162,9 @@ def _page(dump: Path, page: ElementTree.Element, number: int) -> tuple[Article, 
         fix = "use a pages-articles dump of export version 0.6 or later"
         raise DataError(dump, place, problem, fix) from error
     if not in_main_namespace:
-        return article, "other namespaces"
-    if "redirect" in parts:
-        return article, "redirects"
+        return article, "outside the main namespace"
+    if "redirect" in values:
+        return article, "redirect"
     return article, "articles" if article.text.strip() else "empty"
 
 

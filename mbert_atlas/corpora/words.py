@@ -7,7 +7,6 @@ from functools import cache
 from sacremoses import MosesTokenizer
 
 _JOINERS = "\u200c\u200d"  # zero width, inside words of Persian, Hindi and others
-_MARK_CATEGORIES = {"Mn", "Mc", "Me"}
 # Scripts without spaces, one character a word with the marks that sit on it:
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
@@ -38,9 +37,8 @@ class WordTokenizer:
 
     The Moses tokeniser (``sacremoses``, without its XML escapes), with three differences. Han, kana
     and Thai characters are single words in Chinese, Japanese and Thai. Combining marks and
-    zero-width joiners stay in their word, where Moses splits a Russian or Yoruba word at its
-    accent. Characters that BERT's own cleaning would delete are deleted, since a word of them alone
-    would have no subword.
+    zero-width joiners stay in their word: Moses splits a Russian word at its accent. Characters
+    that BERT's cleaning deletes are deleted, as a word of them alone would have no subword.
     """
 
     def __init__(self, language: str) -> None:
@@ -64,8 +62,7 @@ def unit_pattern(language: str) -> re.Pattern[str]:
     r"""Return what finds the units of a text: whole words, and each other character by itself.
 
     Letters, digits, marks and joiners that follow each other are one unit; so "don't" has three. In
-    Chinese, Japanese and Thai each character of their scripts is one, with the marks on it. Unlike
-    :class:`WordTokenizer`, it keeps the places of what it finds.
+    Chinese, Japanese and Thai each character of their scripts is one, with the marks on it.
     """
     word = rf"[\w{_marks()}{_JOINERS}]"
     if language not in _CHARACTER_LANGUAGES:
@@ -87,8 +84,5 @@ def visible(text: str) -> str:
 @cache
 def _marks() -> str:
     """All combining marks up to the end of plane 1."""
-    return "".join(
-        chr(code)
-        for code in range(0x300, 0x20000)
-        if unicodedata.category(chr(code)) in _MARK_CATEGORIES
-    )
+    characters = map(chr, range(0x300, 0x20000))
+    return "".join(one for one in characters if unicodedata.category(one)[0] == "M")

@@ -9,7 +9,7 @@ import pyarrow as pa
 from mbert_atlas.encoding.stores import Examples, TaskEncoding, write_store
 from mbert_atlas.registry import Registry
 
-ENCODINGS = Registry(
+ENCODINGS = Registry(  # by the name of the task's module in mbert_atlas.config.tasks
     {
         "nli": "encoding.classes:NLI",
         "language_identification": "encoding.classes:LANGUAGE_IDENTIFICATION",
@@ -20,7 +20,6 @@ ENCODINGS = Registry(
         "text": "encoding.texts:TEXT",
     },
 )
-"""By the name of the task's module in :mod:`mbert_atlas.config.tasks`."""
 
 
 def encode(
@@ -35,13 +34,12 @@ def encode(
     origin: Path | str = "examples",
     **options: Any,
 ) -> None:
-    """Write a table as the token store of a task.
+    """Write a table with ``id``, ``language`` and a task's columns as the task's token store.
 
-    The examples have ``id``, ``language`` and the task's columns; those of more than ``max_length``
-    tokens, special ones included, are cut, with ``drop_unknown`` those with [UNK] left out.
-    ``labels`` are the classes in the order of the model's outputs; none: those of the task.
-    ``origin`` is the source of the table, for messages; ``options`` are those of the task's entry
-    in :data:`ENCODINGS`.
+    Examples of more than ``max_length`` tokens, special ones included, are cut, with
+    ``drop_unknown`` those with [UNK] left out. ``labels`` are the classes in the order of the
+    model's outputs (None: the task's), ``origin`` the source of the table, for messages, and
+    ``options`` those of the task's entry in :data:`ENCODINGS`.
 
     Raises a DataError if a column is missing, a label is not in ``labels`` or nothing is left.
     """

@@ -28,8 +28,7 @@ def encode_classes(
     The store holds ``labels`` (int32, shape ``(n,)``) and for pairs ``segment_start`` (int32, shape
     ``(n,)``), the place of the second text's first token. ``segment_ids`` gives second texts the
     token type 1; Tanti et al. (2021) give them 0. ``strip_case_and_accents`` normalises as an
-    uncased tokenizer does, whatever the vocabulary. Raises a DataError if a column is missing or a
-    label is unknown.
+    uncased tokenizer does.
     """
     table = examples.table
     examples.require_columns("id", "language", *text_columns, label_column)
@@ -38,22 +37,18 @@ def encode_classes(
     if strip_case_and_accents:
         plain = [normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()]
         tokenizer.normalizer = normalizers.Sequence([*plain, tokenizer.normalizer])
-    kept: list[int] = []
-    input_ids: list[npt.NDArray[np.int32]] = []
-    segment_start: list[int] = []
+    kept, segment_start, input_ids = list[int](), list[int](), list[npt.NDArray[np.int32]]()
     for first_row, part in in_chunks(table, examples.title):
         texts = [part.column(name).to_pylist() for name in text_columns]
-        encoded = tokenizer.encode_batch_fast(
-            list(zip(*texts, strict=True)) if len(texts) == 2 else texts[0]
-        )
-        for row, encoding in enumerate(encoded, first_row):
+        inputs = texts[0] if len(texts) == 1 else list(zip(*texts, strict=True))
+        for row, encoding in enumerate(tokenizer.encode_batch_fast(inputs), first_row):
             ids = encoding.ids
             if not (examples.drop_unknown and unknown in ids):
                 kept.append(row)
                 input_ids.append(np.array(ids, dtype=np.int32))
                 segment_start.append(len(ids) - sum(encoding.type_ids))
-    arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(input_ids, np.int32)}
-    arrays["labels"] = labels[kept]
+    arrays: dict[str, Any] = {"labels": labels[kept]}
+    arrays["input_ids"] = Ragged.from_rows(input_ids, np.int32)
     if len(text_columns) == 2:
         arrays["segment_start"] = np.array(segment_start, dtype=np.int32)
     options = {"strip_case_and_accents": strip_case_and_accents, "segment_ids": segment_ids}
@@ -66,8 +61,6 @@ def encode_languages(examples: Examples, *, unit: Literal["text", "token"] = "te
     The store holds ``split`` (strings, shape ``(n,)``) and ``labels``, the number of the language:
     int32 of shape ``(n,)`` for texts; for tokens ragged int32, parallel to ``input_ids``, -100 at
     special tokens and those that begin with ``##`` (code of Tanti et al. 2021).
-
-    Raises a DataError if a column is missing or a language is unknown.
     """
     examples.require_columns("split")
     encoded = encode_classes(examples, text_columns=("text",), label_column="language")

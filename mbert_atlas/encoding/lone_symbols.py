@@ -1,8 +1,7 @@
 """Words whose first subword is SentencePiece's lone word-boundary symbol, without a character.
 
 XLM-R's vocabulary has few subwords of Chinese and Japanese that begin a word, so that words of a
-treebank become U+2581 and the rest; the symbol, whose vector says little of the word, carries the
-label if the first subword does.
+treebank become U+2581, which carries the label if the first subword does, and the rest.
 """
 
 from dataclasses import replace
@@ -20,27 +19,24 @@ Flags = npt.NDArray[np.bool_]
 def with_characters(store: TokenStore) -> TokenStore:
     """Return a store of words whose labels are at their first subwords that have characters.
 
-    Of :func:`mbert_atlas.encoding.tags.encode_tags` it changes ``labels``, of
-    :func:`mbert_atlas.encoding.tags.encode_trees` ``first_pieces``: by one place where the subword
-    is a lone symbol and another one of the word follows. Stores of other tasks and tokenizers
-    without such a symbol are returned as they are.
+    Of ``encode_tags`` it changes ``labels``, of ``encode_trees`` ``first_pieces``: by one place
+    where the subword is a lone symbol and another one of the word follows. Stores of other tasks
+    and tokenizers without such a symbol are returned as they are.
     """
-    is_lone = lone(store)
-    if not is_lone.any():
-        return store
-    arrays = dict(store.arrays)
-    if "words" in arrays:
+    is_lone = _lone(store)
+    if is_lone.any() and "words" in store.arrays:
         labels = store.ragged("labels")
         values = np.array(labels.values)
         (places,) = np.nonzero(is_lone & (values != NO_LABEL) & _word_goes_on(store))
         values[places + 1], values[places] = values[places], NO_LABEL
-        arrays["labels"] = Ragged(values, labels.offsets)
-    elif "first_pieces" in arrays:
-        arrays["first_pieces"] = _moved(store, is_lone)
-    return replace(store, arrays=arrays)
+        moved = {"labels": Ragged(values, labels.offsets)}
+        return replace(store, arrays={**store.arrays, **moved})
+    if is_lone.any() and "first_pieces" in store.arrays:
+        return replace(store, arrays={**store.arrays, "first_pieces": _moved(store, is_lone)})
+    return store
 
 
-def lone(store: TokenStore) -> Flags:
+def _lone(store: TokenStore) -> Flags:
     """Return which tokens of a store are lone symbols, in the order of all its ``input_ids``."""
     symbols = store.meta.get("options", {}).get("lone_symbols", [])
     return np.isin(store.ragged("input_ids").values, symbols)
@@ -50,7 +46,7 @@ def begins_of_words(
     store: TokenStore, begins: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[np.integer[Any]]:
     """Return places of first subwords among all ``input_ids``, moved past lone symbols."""
-    moved: npt.NDArray[np.integer[Any]] = begins + (lone(store) & _word_goes_on(store))[begins]
+    moved: npt.NDArray[np.integer[Any]] = begins + (_lone(store) & _word_goes_on(store))[begins]
     return moved
 
 

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +18,7 @@ from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 _logger = logging.getLogger(__name__)
 _TEXTS_AT_A_TIME = 2048
 _SENTENCE_END = re.compile(r"(?<=[.!?؟۔।॥])\s+|(?<=[。！？])\s*")
-"""The full stops of Latin, Greek, Cyrillic, Arabic, Urdu and Devanagari precede a blank.
-
-Good enough to count sentences: abbreviations end one, too, and a language without such punctuation
-(Thai) has one sentence per paragraph.
-"""
+"""To count sentences: abbreviations end one, too, and in Thai a paragraph is one."""
 
 
 def encode_texts(
@@ -39,19 +34,16 @@ def encode_texts(
     """Write texts as a token store of rows ``[CLS] subwords [SEP]``; long texts give several rows.
 
     The store has ``input_ids`` (ragged int32) and ``language`` (uint16, a number into the list
-    ``languages`` of its meta data, where ``pieces`` and, if they are counted, ``sentences`` are the
-    numbers of subwords and sentences of each language).
+    ``languages`` of its meta data, which counts subwords as ``pieces`` and perhaps ``sentences``).
 
     Texts by language are read once, up to so many texts or sentences of each. A row has at most
     ``max_length`` tokens, special ones included. If ``packed``, texts follow each other, so that
-    all rows of a language but the last have the maximal length; else each text begins a row. Raises
-    a DataError if a language has no text.
+    only the last row of a language is shorter; else each text begins a row.
+
+    Raises a DataError if a language has no text.
     """
     tokenizer = open_tokenizer(tokenizer_dir)
-    first, last = (
-        np.array([special_id(tokenizer, token, tokenizer_dir)], dtype=np.int32)
-        for token in ("[CLS]", "[SEP]")
-    )
+    first, last = ([special_id(tokenizer, name, tokenizer_dir)] for name in ("[CLS]", "[SEP]"))
     width = max_length - 2
     rows, sizes = list[npt.NDArray[np.int32]](), list[int]()
     subwords, sentences = dict[str, int](), dict[str, int]()
@@ -67,14 +59,12 @@ def encode_texts(
         subwords[language], before = sum(map(len, parts)), len(rows)
         for part in [np.concatenate(parts)] if packed else parts:
             for start in range(0, len(part), width):
-                rows.append(np.concatenate([first, part[start : start + width], last]))
+                row = np.concatenate([first, part[start : start + width], last])
+                rows.append(row.astype(np.int32))
         sizes.append(len(rows) - before)
     if few := {code: n for code, n in sentences.items() if n < (sentences_per_language or 0)}:
         _logger.warning("fewer sentences than %d: %s", sentences_per_language, few)
-    arrays: dict[str, Any] = {
-        "input_ids": Ragged.from_rows(rows, np.int32),
-        "language": np.repeat(np.arange(len(sizes), dtype=np.uint16), sizes),
-    }
+    languages = np.repeat(np.arange(len(sizes), dtype=np.uint16), sizes)
     meta = {
         "languages": list(texts),
         "max_length": max_length,
@@ -82,7 +72,8 @@ def encode_texts(
         "sentences": sentences,
         "tokenizer": tokenizer_digest(tokenizer_dir),
     }
-    save_arrays(output, arrays, meta)
+    input_ids = Ragged.from_rows(rows, np.int32)
+    save_arrays(output, {"input_ids": input_ids, "language": languages}, meta)
 
 
 def _first_sentences(

@@ -1,7 +1,6 @@
 """Questions with their contexts as token stores of windows.
 
-A window is ``[CLS] question [SEP] part of the context [SEP]``, with BERT's special tokens. Windows
-of one context follow each other; the last one holds the rest. Parallel to the windows a store holds
+A window is ``[CLS] question [SEP] part of the context [SEP]``. Parallel to the windows a store has
 ``segment_start`` (int32: place of the first context token), ``labels`` (int32, shape
 ``(windows, 2)``: the first and last token that the first answer overlaps if the window holds both,
 else 0, the place of [CLS]), ``first_piece`` (int32: number in the context of the token at
@@ -10,10 +9,9 @@ else 0, the place of [CLS]), ``first_piece`` (int32: number in the context of th
 (UTF-8, ragged uint8); per distinct context ``context_text`` (UTF-8, ragged uint8) and its tokens'
 ``piece_begin`` and ``piece_end`` (ragged int32, characters).
 
-A question that would leave the context fewer than ``doc_stride`` + 1 tokens is cut. Counted in
-``meta.json`` under ``dropped`` are these, questions that are left out because their context has no
-token (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole or
-that overlap no token, which have no span in training.
+A question that would leave the context fewer than ``doc_stride`` + 1 tokens is cut. ``dropped`` of
+``meta.json`` counts these, questions that are left out because their context has no token (or for
+[UNK]), and first answers without a span: no window holds them whole, or they overlap no token.
 """
 
 from collections import Counter
@@ -32,6 +30,8 @@ from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chun
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.tokenizer import open_tokenizer, special_id
 
+Ints = npt.NDArray[np.int32]
+_Span = tuple[int, int]
 OUTPUTS = ("start", "end")
 _CLS = 0
 _COLUMNS = ("id", "language", "question_language", "context", "question")
@@ -41,9 +41,8 @@ _ANSWER_COLUMNS = ("answer_text", "answer_start")
 def encode_questions(examples: Examples, *, doc_stride: int = 128) -> Encoded:
     """Encode questions, a table with the columns of schemas.QA_EXAMPLES; see the module's text.
 
-    ``doc_stride`` counts context tokens that windows share, as in run_qa.py and the code of Efimov
-    et al. (2022). Raises a DataError if a column is missing; an AtlasError if ``max_length`` is too
-    small for ``doc_stride``.
+    Windows share ``doc_stride`` context tokens, as in run_qa.py and the code of Efimov et al.
+    (2022). Raises a DataError if a column is missing; an AtlasError if ``max_length`` is too small.
     """
     examples.require_columns(*_COLUMNS, *_ANSWER_COLUMNS)
     table, folder = examples.table, examples.tokenizer_dir
@@ -86,9 +85,8 @@ def encode_questions(examples: Examples, *, doc_stride: int = 128) -> Encoded:
         "piece_begin": contexts.begin,
         "piece_end": contexts.end,
     }
-    options = {"doc_stride": doc_stride}
     rows = [kept[example] for example in arrays["example"]]
-    return Encoded(rows, arrays, windows.dropped, options)
+    return Encoded(rows, arrays, windows.dropped, {"doc_stride": doc_stride})
 
 
 @dataclass(frozen=True)
@@ -101,8 +99,7 @@ class _Pieces:
 
     @classmethod
     def of(cls, texts: pa.Array, tokenizer: Tokenizer, description: str) -> Self:
-        ids: list[Sequence[int]] = []
-        offsets: list[npt.NDArray[np.int32]] = []
+        ids, offsets = list[Sequence[int]](), list[Ints]()
         for _, part in in_chunks(pa.table({"text": texts}), description):
             batch = part.column("text").to_pylist()
             for encoding in tokenizer.encode_batch(batch, add_special_tokens=False):
@@ -111,7 +108,7 @@ class _Pieces:
         begin, end = ([pairs[:, side] for pairs in offsets] for side in (0, 1))
         return cls(*(Ragged.from_rows(rows, np.int32) for rows in (ids, begin, end)))
 
-    def overlapping(self, text: int, begin: int, end: int) -> tuple[int, int] | None:
+    def overlapping(self, text: int, begin: int, end: int) -> _Span | None:
         """Return the first and last token of a text that overlap characters of it, if any do."""
         first = int(np.searchsorted(self.end[text], begin, side="right"))
         last = int(np.searchsorted(self.begin[text], end, side="left")) - 1
@@ -122,9 +119,8 @@ class _Windows:
     """The windows so far, and counts of what was left out."""
 
     def __init__(self, cls_id: int, between: list[int], max_length: int, doc_stride: int) -> None:
-        self.cls_id, self.between = cls_id, between
+        self.cls_id, self.between, self.doc_stride = cls_id, between, doc_stride
         self.most = max_length - len(between) - 2
-        self.doc_stride = doc_stride
         self.longest_question = self.most - doc_stride - 1
         if self.longest_question < 1:
             raise AtlasError(
@@ -132,17 +128,11 @@ class _Windows:
                 "the question; choose a larger max_length or a doc_stride between 1 and "
                 f"{max(1, self.most - 2)}."
             )
-        self.dropped: Counter[str] = Counter()
+        self.dropped = Counter[str]()
         self._input_ids: list[npt.NDArray[np.int32]] = []
         self._numbers: list[tuple[int, ...]] = []
 
-    def add(
-        self,
-        example: int,
-        question: npt.NDArray[np.int32],
-        context: npt.NDArray[np.int32],
-        span: tuple[int, int] | None,
-    ) -> None:
+    def add(self, example: int, question: Ints, context: Ints, span: _Span | None) -> None:
         """Add the windows of one question, whose answer overlaps the tokens ``span``."""
         # Overlaps of 1 in windows that hold 3 of the context tokens a b c d e:
         #     [CLS] q [SEP] a b c [SEP]    first token 0
@@ -153,8 +143,7 @@ class _Windows:
         step = size - self.doc_stride
         before, is_held = len(question) + 1 + len(self.between), False
         for first in range(0, max(1, len(context) - size + step), step):
-            part = context[first : first + size]
-            labels = (_CLS, _CLS)
+            part, labels = context[first : first + size], (_CLS, _CLS)
             if span is not None and first <= span[0] and span[1] < first + len(part):
                 labels = (span[0] - first + before, span[1] - first + before)
                 is_held = True
@@ -176,7 +165,6 @@ class _Windows:
 
 
 def _as_bytes(texts: Iterable[str]) -> Ragged:
-    """Pack strings as UTF-8, ragged uint8."""
     return Ragged.from_rows((np.frombuffer(text.encode(), np.uint8) for text in texts), np.uint8)
 
 

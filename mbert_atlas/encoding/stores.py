@@ -20,9 +20,7 @@ from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 
 _logger = logging.getLogger(__name__)
 _EXAMPLES_AT_A_TIME = 2048
-FEW = 100
-"""Examples of a language below which its scores mean little: an accuracy on 100 has a standard
-error of up to five points."""
+FEW = 100  # examples of a language: an accuracy has a standard error of up to five points
 
 
 class Encoded(NamedTuple):
@@ -39,13 +37,10 @@ class Encoded(NamedTuple):
 
 
 class TaskEncoding(NamedTuple):
-    """How the examples of a task are encoded: turned, with its options, into :class:`Encoded`.
+    """How the examples of a task are encoded, and which classes it has."""
 
-    ``labels`` returns the classes, given the table and the languages of its dataset.
-    """
-
-    encode: Callable[..., Encoded]
-    labels: Callable[[pa.Table, Collection[str]], Sequence[str]]
+    encode: Callable[..., Encoded]  # from Examples and options; raises DataErrors, see `encode`
+    labels: Callable[[pa.Table, Collection[str]], Sequence[str]]  # from a table and its languages
 
 
 @dataclass(frozen=True)
@@ -90,13 +85,12 @@ class Examples:
 
         Raises a DataError at the first name that is not among the labels.
         """
-        labels = pa.array(self.labels, pa.string())
-        places = pc.fill_null(pc.index_in(names, value_set=labels), -1)
+        classes = pa.array(self.labels, pa.string())
+        places = pc.fill_null(pc.index_in(names, value_set=classes), -1)
         numbers: npt.NDArray[np.int32] = places.to_numpy(zero_copy_only=False)
         if (numbers < 0).any():
-            first = int(np.argmax(numbers < 0))
-            problem = f"unknown label {names[first].as_py()!r}; the labels are "
-            problem += ", ".join(self.labels)
+            first, labels = int(np.argmax(numbers < 0)), ", ".join(self.labels)
+            problem = f"unknown label {names[first].as_py()!r}; the labels are {labels}"
             raise self.error(row_of(first), problem, "correct the data or the list of labels")
         return numbers
 
@@ -116,8 +110,8 @@ def write_store(task: str, examples: Examples, encoded: Encoded, output: Path | 
     table, rows, folder = examples.table, encoded.rows, examples.tokenizer_dir
     dropped = {reason: count for reason, count in encoded.dropped.items() if count}
     if not rows:
-        problem = f"none of {table.num_rows} examples is left to encode; left out: "
-        problem += str(dropped or "nothing")
+        left_out = dropped or "nothing"
+        problem = f"none of {table.num_rows} examples is left to encode; left out: {left_out}"
         raise DataError(output, "", problem, "check the data and its filters")
     _logger.info("%s: %d examples; left out: %s", output, len(rows), dropped or "nothing")
     kept = table.select(["id", "language"]).take(list(rows))
@@ -139,10 +133,7 @@ def write_store(task: str, examples: Examples, encoded: Encoded, output: Path | 
 def _count_by_language(
     table: pa.Table, rows: Sequence[int], dropped: Mapping[str, int], output: Path | str
 ) -> dict[str, dict[str, int]]:
-    """Return by language how many examples were read and how many are left; warn of few.
-
-    A language without any is an error, since its scores would be missing silently.
-    """
+    """Return by language how many examples were read and are left; warn of few, stop at none."""
     languages = table.column("language")
     read = Counter(languages.to_pylist())
     left = Counter(languages.take(sorted(set(rows))).to_pylist())
@@ -151,7 +142,6 @@ def _count_by_language(
             problem = f"none of {number} examples is left to encode; left out in all: {dropped}"
             fix = "drop the language, give it more data, or change the filters of the encoding"
             raise DataError(output, f"language {language}", problem, fix)
-    few = {language: number for language, number in left.items() if number < FEW}
-    if few:
+    if few := {language: number for language, number in left.items() if number < FEW}:
         _logger.warning("%s: fewer than %d examples: %s", output, FEW, few)
     return {code: {"read": read[code], "left": left[code]} for code in sorted(read)}

@@ -22,8 +22,7 @@ Ints = npt.NDArray[np.int32]
 NO_LABEL = -100
 NO_WORD = -1
 NO_PIECE = -1
-WORD_BOUNDARY = "\u2581"
-"""SentencePiece's symbol at the beginning of words, U+2581."""
+WORD_BOUNDARY = "\u2581"  # SentencePiece's symbol at the beginning of words, U+2581
 
 
 def encode_tags(
@@ -36,13 +35,12 @@ def encode_tags(
 
     The store holds, parallel to ``input_ids``, ``labels`` (ragged int32, -100 at tokens without a
     label) and ``words`` (ragged int32: the token's word in the sentence, -1 at special tokens).
-    Words that the cut at ``max_length`` removes and words without a subword are left out and
-    counted; a sentence without any word left is dropped.
+    Words after the cut at ``max_length`` and words without a subword are left out and counted; a
+    sentence without any word left is dropped. Labelled are the first subword of each word (code of
+    Efimov et al. 2022) or all that do not begin with ``##`` (Tanti et al. 2021): several in a word
+    with punctuation or Chinese characters.
 
-    In training the first subword of a word carries its tag, as in the code of Efimov et al. (2022),
-    or (``labelled_pieces``) all that do not begin with ``##``, several where the tokenizer splits a
-    word at punctuation or between Chinese characters (Tanti et al. 2021). Raises a DataError if a
-    column is missing, forms and tags differ in number or a tag is unknown.
+    Raises a DataError if forms and tags differ in number.
     """
     examples.require_columns("id", "language", "forms", tag_column)
     column = _column_of_words(examples, tag_column, "tags")
@@ -74,21 +72,18 @@ def encode_trees(examples: Examples) -> Encoded:
     Per sentence the store holds ``input_ids`` (ragged int32) and, parallel to all of its words,
     ``first_pieces`` (ragged int32: place of the word's first subword among ``input_ids``, -1 where
     it has none), ``heads`` (ragged int32: 1-based, 0 for the root) and ``labels`` (ragged int32:
-    number of the relation, of which the universal part counts, as in the shared task's official
-    scores: ``nmod:poss`` is ``nmod``). Under a tokenizer that splits ``dogs`` and drops U+200B,
-    with a cut at six tokens::
+    number of the relation's universal part, as in the official scores: ``nmod:poss`` is ``nmod``).
+    Under a tokenizer that splits ``dogs`` and drops U+200B, with a cut at six tokens::
 
         forms            input_ids                   first_pieces  heads    labels
         dogs sees a cat  [CLS] dog ##s sees a [SEP]  1 3 4 -1      2 0 4 2  nsubj root det obj
         U+200B cats      [CLS] cat ##s [SEP]         -1 1          2 0      dep root
         the dog          [CLS] the dog [SEP]         1 2           2 0      det root
 
-    Words after the cut and words without a subword stay in the store, though no model sees them:
-    they are scored as wrong. The head of ``a`` was cut off: that arc is not trained on, but it
-    counts in the scores.
+    Words without a subword stay, to be scored as wrong. The head of ``a`` was cut off: that arc is
+    not trained on, but it counts in the scores.
 
-    Raises a DataError if a column is missing, forms, heads and relations differ in number, or a
-    relation is unknown.
+    Raises a DataError if forms, heads and relations differ in number.
     """
     examples.require_columns("id", "language", "forms", "heads", "deprels")
     relations = _column_of_words(examples, "deprels", "relations")
@@ -97,11 +92,10 @@ def encode_trees(examples: Examples) -> Encoded:
     heads = _column_of_words(examples, "heads", "heads").flatten().to_numpy(zero_copy_only=False)
     tokenizer, unknown = examples.truncating_tokenizer()
     dropped: Counter[str] = Counter()
-    sentences = _encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped)
-    rows = [(row, ids, first_pieces) for row, ids, _, first_pieces in sentences]
+    rows = list(_encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped))
     kept = [row for row, *_ in rows]
     arrays = {
-        "input_ids": Ragged.from_rows((ids for _, ids, _ in rows), np.int32),
+        "input_ids": Ragged.from_rows((ids for _, ids, *_ in rows), np.int32),
         "first_pieces": Ragged.from_rows((first for *_, first in rows), np.int32),
         "heads": Ragged(heads.astype(np.int32), numbers.offsets).take(np.array(kept, np.int64)),
         "labels": numbers.take(np.array(kept, np.int64)),
@@ -118,8 +112,8 @@ def _encoded_sentences(
 ) -> Iterator[tuple[int, Ints, Ints, Ints]]:
     """Yield rows that are not dropped for [UNK]; count the words that have no token.
 
-    With its number, a row has its token ids; the word of each token, -1 for none; and the first
-    token of each of its words, whose number is in ``lengths``, -1 for none.
+    They are: its number, token ids, the word of each token, and the first token of each of its
+    words, as many as in ``lengths``; -1 for none.
     """
     for first_row, part in in_chunks(examples.table, examples.title):
         forms = part.column("forms").to_pylist()
@@ -130,9 +124,8 @@ def _encoded_sentences(
             seen, places = seen[seen != NO_WORD], places[seen != NO_WORD]
             first_pieces = np.full(lengths[row], NO_PIECE, np.int32)
             first_pieces[seen] = places
-            behind = 0
-            if encoding.overflowing:
-                behind = len(first_pieces) - (int(seen[-1]) + 1 if len(seen) else 0)
+            last = seen.max(initial=-1) if encoding.overflowing else len(first_pieces) - 1
+            behind = len(first_pieces) - 1 - int(last)
             dropped["words_behind_cut"] += behind
             dropped["words_without_pieces"] += len(first_pieces) - behind - len(seen)
             if examples.drop_unknown and unknown in encoding.ids:
@@ -151,9 +144,8 @@ def _subword_labels(tags: Ints, words: Ints, is_labelled: npt.NDArray[np.bool_])
 
 def _tag_numbers(examples: Examples, column: pa.ListArray, tags: pa.Array) -> Ragged:
     """Return the number of each word's tag, int32; ``tags`` are those of a column, flat."""
-    numbers = examples.label_numbers(
-        tags, lambda number: pc.list_parent_indices(column)[number].as_py()
-    )
+    rows = pc.list_parent_indices(column)
+    numbers = examples.label_numbers(tags, lambda number: rows[number].as_py())
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     return Ragged(numbers, offsets_of(lengths))
 
@@ -168,10 +160,7 @@ def _column_of_words(examples: Examples, name: str, what: str) -> pa.ListArray:
 
 
 def _lone_symbols(tokenizer: Tokenizer) -> dict[str, list[int]]:
-    """Return the ids of subwords without characters, for :mod:`mbert_atlas.encoding.lone_symbols`.
-
-    Nothing for a tokenizer without any, so that its stores stay as they are.
-    """
+    """Return the ids of subwords without characters, if any; see the module ``lone_symbols``."""
     symbol = tokenizer.token_to_id(WORD_BOUNDARY)
     return {} if symbol is None else {"lone_symbols": [symbol]}
 
@@ -179,8 +168,8 @@ def _lone_symbols(tokenizer: Tokenizer) -> dict[str, list[int]]:
 def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDArray[np.bool_]:
     """Return which subwords continue a word, shape ``(vocabulary,)``.
 
-    WordPiece marks them by ``##``; SentencePiece marks the others by U+2581. Raises a DataError if
-    there is neither mark, as the tokenizer marks continuation in another way.
+    WordPiece marks them by ``##``, SentencePiece the others by U+2581. Raises a DataError if there
+    is neither mark.
     """
     subwords = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
     continuation = np.array([subword.startswith("##") for subword in subwords])

@@ -19,9 +19,8 @@ def encode_unlabelled(examples: Examples, *, repeat_specials: bool = False) -> E
     """Encode all texts (column ``text``) in their order, so that parallel texts stay parallel.
 
     The store holds ``input_ids`` and, where the table has one, ``split`` (strings, shape ``(n,)``).
-    ``repeat_specials`` follows the code of Muller et al. (2021), which writes [CLS] and [SEP] into
-    the texts before its tokenizer adds them: the inner pair counts as part of the text when it is
-    cut and when its tokens are averaged. Raises a DataError if a column is missing.
+    With ``repeat_specials``, as in the code of Muller et al. (2021), a second pair of [CLS] and
+    [SEP] is part of the text.
     """
     examples.require_columns("id", "language", "text")
     table, (tokenizer, _) = examples.table, examples.truncating_tokenizer()
@@ -48,11 +47,11 @@ def encode_parallel(
     A sentence that comes several times in the first language is taken once, and cut at
     ``max_length``, special tokens included. The store has ``input_ids`` (ragged int32), all
     sentences of the first language, then those of the second, in the same order; and ``part``
-    (int32), the number of the sentence's table. Raises a DataError if a language lacks a pair that
-    the first one has.
+    (int32), the number of the sentence's table.
+
+    Raises a DataError if a language lacks a pair that the first one has.
     """
-    texts: dict[str, list[str]] = {code: [] for code in languages}
-    parts: list[int] = []
+    texts, parts = {code: list[str]() for code in languages}, list[int]()
     for number, table in enumerate(tables):
         by_language = {code: _sentences(table, code, output) for code in languages}
         leading = by_language[languages[0]]
@@ -70,10 +69,9 @@ def encode_parallel(
     tokenizer = open_tokenizer(tokenizer_dir)
     tokenizer.enable_truncation(max_length)
     rows = [one.ids for some in texts.values() for one in tokenizer.encode_batch_fast(some)]
-    arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(rows, np.int32)}
-    arrays["part"] = np.array(parts, dtype=np.int32)
+    input_ids, part = Ragged.from_rows(rows, np.int32), np.array(parts, dtype=np.int32)
     meta = {"languages": list(languages), "tokenizer": tokenizer_digest(tokenizer_dir)}
-    save_arrays(output, arrays, meta)
+    save_arrays(output, {"input_ids": input_ids, "part": part}, meta)
 
 
 def _sentences(table: pa.Table, code: str, output: Path | str) -> dict[tuple[str, int], str]:

@@ -6,6 +6,8 @@ from typing import Any, Literal
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
@@ -17,12 +19,13 @@ from mbert_atlas.figures.style import (
     panel_grid,
     require_rows,
 )
+from mbert_atlas.figures.uncertainty import describe, interval_name
 from mbert_atlas.labels import label, places
 
 _DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MANY_DASHES = ("-", "--", "-.", ":", *_DASHES[4:], (0, (6, 3)), (0, (3, 1)))
-_LONG = 24
-"""Characters of a label of which three do not fit the width."""
+_LEGEND_WIDTH, _HANDLE = 110, 7
+"""Characters that fit the width of a legend, and those that the handle of an entry takes."""
 _KEYS = ["panel", "line", "along"]
 
 
@@ -30,27 +33,31 @@ def curve_plot(
     frame: pd.DataFrame,
     *,
     title: str,
-    along_label: str,
-    value_label: str,
+    along_label: str | Mapping[str, str],
+    value_label: str | Mapping[str, str],
     columns: int = 2,
     share: Literal["col", True] = "col",
     names: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
     dashes: Sequence[Any] = _DASHES,
     bars: bool = False,
+    band: str = "",
+    items: str = "test items",
 ) -> Figure:
     """Draw the means over seeds as lines, and bands from the lowest to the highest seed.
 
-    The table has the columns ``panel`` and ``line`` (text), ``along`` and ``value`` (numbers) and
-    ``seed``; optional ``low`` and ``high`` are the ends of an interval, which the bands then span.
-    ``bars`` side by side replace bands that are wide and would overlap. There are ``columns``
-    panels in a row; those of a column, or all panels, ``share`` their axes. Panels without common
-    lines have separate legends, others a common one.
+    The table has the columns ``panel`` and ``line`` (text), ``along`` and ``value`` (numbers),
+    ``seed`` and ``n``, which counts ``items``; optional ``low`` and ``high`` are the ends of an
+    interval, which the bands then span: of ``over``, see :func:`.uncertainty.with_intervals`, or
+    what ``band`` says. ``bars`` replace bands that would overlap. Axes have one label, or one by
+    panel. There are ``columns`` panels in a row; those of a column, or all, ``share`` their axes.
+    Panels without common lines have separate legends, others a common one. The label of the figure
+    is what a caption says of n, seeds and intervals.
 
     ``order`` has the lines of all figures that belong together, so that each looks the same in all
     of them; a panel has at most as many lines as there are ``dashes``, of which 8 have markers.
-    ``names`` are labels of lines that differ from the usual ones. An AtlasError is raised if there
-    are no rows or too many lines, or a point has several values for a seed.
+    ``names`` are labels of lines that differ from the usual ones. Raises AtlasError if there are no
+    rows or too many lines, or a point has several values for a seed.
     """
     table = _spread_over_seeds(frame)
     panels, every = list(frame["panel"].unique()), list(frame["line"].unique())
@@ -60,32 +67,56 @@ def curve_plot(
     if (most := max(map(len, lines.values()))) > len(dashes):
         raise AtlasError(f"curves: {most} lines are too many; draw at most {len(dashes)}.")
     ranks = places(every, order or every)
-    columns = min(columns, len(panels))
+    columns, labels = min(columns, len(panels)), (along_label, value_label)
     # many panels with common axes are small, one alone has large markers
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.2
     size = 4.5 if columns == 1 and share is True else 2.5
-    fitting = 2 if max(len(label(line, names)) for line in every) > _LONG else 3
-    legend: dict[str, Any] = {"ncols": 4 if share is True else fitting, "frameon": False}
+    name, texts = interval_name(frame, band), {line: label(line, names) for line in every}
+    fitting = max(1, _LEGEND_WIDTH // (max(map(len, [name, *texts.values()])) + _HANDLE))
+    legend: dict[str, Any] = {"ncols": min(fitting, 4 if share is True else 3), "frameon": False}
     with figure_style():
-        labels = (along_label, value_label)
         figure, grid = panel_grid(panels, columns, (1.0, row), share, labels, title)
         for axes, panel in zip(grid, panels, strict=True):
             rows = table[table["panel"] == panel]
-            if rows["least"].min() < 0 < rows["largest"].max():
-                axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
-            for place, line in enumerate(lines[panel]):
-                look = _look(ranks[line], dashes)
-                look |= {"markersize": size, "label": label(line, names)}
-                shift = 0.6 * ((place + 0.5) / len(lines[panel]) - 0.5) if bars else 0.0
-                _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
-            if (rows["along"] % 1 == 0).all():
-                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            looks = {
+                line: _look(ranks[line], dashes) | {"markersize": size, "label": texts[line]}
+                for line in lines[panel]
+            }
+            _draw_panel(axes, rows, looks, 7 if columns > 2 else 9, bars=bars)
             if is_separate:
-                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), **legend)
-        if len(every) > 1 and not is_separate:
-            entries = grid[0].get_legend_handles_labels()
-            figure.legend(*entries, loc="outside lower center", **legend)
+                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend)
+        _write_legend(figure, [] if is_separate else grid[:1], name, legend, bars=bars)
+    by, mark = "task" if "task" in frame else "panel", "Bars" if bars else "Bands"
+    figure.set_label(describe(frame, mark, by=by, of="line", items=items, band=band, names=names))
     return figure
+
+
+def _draw_panel(
+    axes: Axes, rows: pd.DataFrame, looks: Mapping[str, dict[str, Any]], ticks: int, *, bars: bool
+) -> None:
+    """Draw lines with these looks; an axis of whole numbers has at most so many ticks."""
+    if (rows["along"] % 1 == 0).all():
+        axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True))
+    if rows["least"].min() < 0 < rows["largest"].max():
+        axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
+    # bars of all lines fit between a place and the next
+    room = 0.6 * pd.Series(sorted(rows["along"].unique())).diff().min() if bars else 0.0
+    for place, (line, look) in enumerate(looks.items()):
+        shift = room * ((place + 0.5) / len(looks) - 0.5)
+        _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
+
+
+def _write_legend(
+    figure: Figure, panels: Sequence[Axes], interval: str, style: Mapping[str, Any], *, bars: bool
+) -> None:
+    """Write a legend of the lines of the first of some panels, and of bands or bars, if any."""
+    handles, texts = panels[0].get_legend_handles_labels() if panels else ([], [])
+    if interval:
+        grey = "#777777"
+        handles.append(Line2D([], [], color=grey) if bars else Patch(color=grey, alpha=0.3))
+        texts.append(interval)
+    if len(texts) > 1 or interval:
+        figure.legend(handles, texts, loc="outside lower center", **style)
 
 
 def curve_grid(

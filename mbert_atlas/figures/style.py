@@ -1,6 +1,6 @@
 """The style that all figures share, and how they are saved."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -58,13 +58,14 @@ def panel_grid(
     columns: int,
     height: tuple[float, float],
     share: bool | Literal["col"],
-    labels: tuple[str, str],
+    labels: tuple[str | Mapping[str, str], str | Mapping[str, str]],
     title: str,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, one per title, row by row.
 
     ``height`` is in inches, of what surrounds the panels and of a row of them; all panels, or those
-    of a column, ``share`` their axes; ``labels`` of both axes go next to the outer panels.
+    of a column, ``share`` their axes; ``labels`` of both axes go next to the outer panels, or, if
+    each title has a separate one, to every panel.
     """
     rows = -(-len(titles) // columns)
     size = (FULL_WIDTH, height[0] + rows * height[1])
@@ -73,9 +74,10 @@ def panel_grid(
     for place, axes in enumerate(grid):
         if place + columns >= len(titles):  # the last one of its column
             axes.tick_params(labelbottom=True)
-            axes.set_xlabel(labels[0])
-        if place % columns == 0:
-            axes.set_ylabel(labels[1])
+        if place < len(titles):
+            is_outer = (place % columns == 0, place + columns >= len(titles))
+            axes.set_ylabel(_label_of(titles[place], labels[1], is_outer[0]))
+            axes.set_xlabel(_label_of(titles[place], labels[0], is_outer[1]))
         axes.set_visible(place < len(titles))
     panels = list(grid[: len(titles)])
     for axes, text in zip(panels, titles, strict=True):
@@ -84,8 +86,16 @@ def panel_grid(
     return figure, panels
 
 
-def save_figure(figure: Figure, stem: Path | str) -> tuple[Path, Path]:
+def _label_of(panel: str, labels: str | Mapping[str, str], is_outer: bool) -> str:
+    if isinstance(labels, str):
+        return labels if is_outer else ""
+    return labels[panel]
+
+
+def save_figure(figure: Figure, stem: Path | str, caption: str = "") -> tuple[Path, Path]:
     """Write ``<stem>.svg`` and ``<stem>.png``, atomically, and return their paths.
+
+    With a ``caption`` there is ``<stem>.caption.txt``, too: that, and the label of the figure.
 
     The files hold no date and no random ids: the same figure gives the same bytes. Raises an
     AtlasError if the disk is full.
@@ -98,9 +108,13 @@ def save_figure(figure: Figure, stem: Path | str) -> tuple[Path, Path]:
         with atomic_path(png) as temporary:
             pixels = BytesIO()
             figure.savefig(pixels, format="png", dpi=_DOTS_PER_INCH)
-            # 64 colours are enough for a plot, at a quarter of the bytes
-            image = Image.open(pixels).convert("RGB").quantize(64, Image.Quantize.MEDIANCUT)
+            # 256 colours are enough for a plot, also where bands lie over each other
+            image = Image.open(pixels).convert("RGB").quantize(256, Image.Quantize.MEDIANCUT)
             image.save(temporary, format="png", optimize=True)
+    if caption:
+        with atomic_path(Path(f"{stem}.caption.txt")) as temporary:
+            text = f"{caption} {figure.get_label()}".strip()
+            temporary.write_text(f"{text}\n", encoding="utf-8")
     return svg, png
 
 

@@ -15,13 +15,14 @@ from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, MARKERS, figure_style, require_rows
+from mbert_atlas.figures.uncertainty import describe, interval_name, with_intervals
 from mbert_atlas.labels import label, language, places
 
 _AXES = {
     "accuracy": "accuracy (%)",
     "mrr": "mean reciprocal rank (%)",
     "accuracy_drop_percent": "relative accuracy drop (%)",
-    GAIN: "gain (points)",
+    GAIN: "gain in accuracy or F1 (points)",
 }
 _SEED, _MEAN, _REPORTED = "single seed", "mean", "reported"
 _MARKER_STYLES: dict[str, dict[str, Any]] = {
@@ -29,6 +30,7 @@ _MARKER_STYLES: dict[str, dict[str, Any]] = {
     _MEAN: {"markersize": 7.5, "markeredgecolor": "white"},
     _REPORTED: {"markersize": 8.5, "markerfacecolor": "none", "markeredgewidth": 1.2},
 }
+_INTERVAL = "interval"
 _ROW_HEIGHT = 0.8  # of the unit that each language gets on the vertical axis
 
 
@@ -38,17 +40,21 @@ def draw_transfer(
     names: Mapping[str, str],
     order: Sequence[str],
     reported: str | None,
+    intervals: pd.DataFrame | None = None,
 ) -> Figure:
     """Draw one measurement of transfer, see :func:`read_scores` and :func:`transfer_plot`."""
     (cell,) = cells
-    measured, printed, value_label = read_scores(cell.path, reported, names)
+    measured, printed, value_label = read_scores(cell.path, reported, names, intervals)
     return transfer_plot(
         measured, printed, title=title, value_label=value_label, names=names, order=order
     )
 
 
 def read_scores(
-    measurements: Path | str, reported: Path | str | None, names: Mapping[str, str]
+    measurements: Path | str,
+    reported: Path | str | None,
+    names: Mapping[str, str],
+    intervals: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame | None, str]:
     """Read what a plot of transfer shows: gains if there are any, else each task's first metric.
 
@@ -57,7 +63,7 @@ def read_scores(
     Several tasks become tests, or the rows where gains are shown; several training languages become
     tests, too. Rows of single layers are left out where others have none.
     """
-    measured = read_measurements(measurements)
+    measured = with_intervals(read_measurements(measurements), intervals)
     measured = measured[measured["target"] != ""]
     is_gain = measured["metric"] == GAIN
     headline = measured.groupby("task")["metric"].transform("first")
@@ -68,13 +74,15 @@ def read_scores(
     if values.nunique() == 1:
         measured = measured[measured["protocol"] == values.index[0]].assign(protocol="both")
 
-    by_source = measured["source"].nunique() > 1
+    metrics, by_source = measured["metric"].unique(), measured["source"].nunique() > 1
     columns = {"task": "language"} if is_gain.any() else {"target": "language"}
     if by_source or measured["task"].nunique() > 1:
         columns = {"task": "test", **columns}
 
     def labelled(table: pd.DataFrame) -> pd.DataFrame:
         tasks = table["task"].map(label)
+        if len(metrics) > 1 and not is_gain.any():
+            tasks += " (" + table["metric"].map(label) + ")"
         if by_source:
             tasks += ", trained on " + table["source"].map(lambda codes: language(codes, names))
         table = table.assign(task=tasks).rename(columns=columns)
@@ -85,8 +93,9 @@ def read_scores(
         keys = ["artifact", "task", "metric"]
         printed = pd.read_csv(reported, keep_default_na=False)
         printed = labelled(printed.merge(measured[keys].drop_duplicates(), on=keys))
-    metrics = measured["metric"].unique()
-    value_label = _AXES.get(metrics[0], "F1 (%)") if len(metrics) == 1 else "accuracy, F1 (%)"
+    value_label = "accuracy or F1 (%), see the headings"
+    if len(metrics) == 1:
+        value_label = _AXES.get(metrics[0], f"{label(metrics[0])} (%)")
     return labelled(measured), printed, value_label
 
 
@@ -109,34 +118,24 @@ def transfer_plot(
     names: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
-    """Draw each seed as a small dot, their mean as a large marker, the reported value hollow.
+    """Draw seeds as small dots, their mean as a large marker with a bar, the reported value hollow.
 
     ``measured`` has the columns ``test``, ``language`` (code), ``condition``, ``protocol``,
-    ``seed`` and ``value`` (percent), one row per seed; each test has a row of panels, each protocol
-    a column. ``reported``, if numbers are comparable, has the paper's ``test``, ``language``,
-    ``condition`` and ``value``, drawn under every protocol. ``names`` are those of languages and
-    conditions that differ from their usual label. ``order`` has the conditions of all figures that
-    belong together, so that each looks the same in all of them. Raises AtlasError if there are no
-    rows, or too many conditions.
+    ``seed``, ``n`` and ``value`` (percent), one row per seed; each test has a row of panels, each
+    protocol a column. Bars have the ends ``low`` and ``high``, if there are any, see
+    :func:`.uncertainty.with_intervals`. ``reported``, if numbers are comparable, has the paper's
+    ``test``, ``language``, ``condition`` and ``value``, drawn under every protocol. ``names`` are
+    those of languages and conditions that differ from their usual label. ``order`` has the
+    conditions of all figures that belong together, so that each looks the same in all of them. The
+    label of the figure is what a caption says of n, seeds and intervals. Raises AtlasError if there
+    are no rows, or too many conditions.
     """
     keys = ["test", "protocol", "condition", "language"]
     require_rows(measured, "plot of transfer")
-    conditions = list(measured["condition"].unique())
-    if (count := len(conditions)) > len(MARKERS):
-        most = len(MARKERS)
-        raise AtlasError(f"plot of transfer: {count} conditions are too many; show at most {most}.")
+    styles = _styles(list(measured["condition"].unique()), order, names)
     points, rows = _points(measured, reported, keys), _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
-    ranks = places(conditions, order or conditions)
-    styles = {
-        name: {
-            "label": label(name, names),
-            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
-            "marker": MARKERS[ranks[name] % len(MARKERS)],
-        }
-        for name in conditions
-    }
-    heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
+    heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(styles)) for test in tests]
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
         share: dict[str, Any] = {"sharex": True, "sharey": "row", "squeeze": False}
@@ -155,9 +154,39 @@ def transfer_plot(
                 _label_rows(axes, [label(code, names) for code in rows[test]])
         for axes in grid[-1]:
             axes.set_xlabel(value_label)
+        axes.set_xlim(*_limits(measured, points))
         figure.suptitle(title, x=0.01, ha="left")
-        _write_legend(figure, [style["label"] for style in styles.values()])
+        figure.supylabel("tested on", fontsize=9)
+        interval = interval_name(measured) if "over" in measured else ""
+        _write_legend(figure, [style["label"] for style in styles.values()], interval)
+    described = describe(measured, "Bars", by="test", of="condition", names=names)
+    figure.set_label(described + _on_long_bars(points, axes.get_xlim()))
     return figure
+
+
+def _styles(
+    conditions: Sequence[str], order: Sequence[str], names: Mapping[str, str] | None
+) -> dict[str, dict[str, Any]]:
+    """Return label, colour and marker of each condition."""
+    if (count := len(conditions)) > len(MARKERS):
+        most = len(MARKERS)
+        raise AtlasError(f"plot of transfer: {count} conditions are too many; show at most {most}.")
+    ranks = places(conditions, order or conditions)
+    return {
+        name: {
+            "label": label(name, names),
+            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
+            "marker": MARKERS[ranks[name] % len(MARKERS)],
+        }
+        for name in conditions
+    }
+
+
+def _on_long_bars(points: Mapping[str, pd.DataFrame], limits: tuple[float, float]) -> str:
+    bars = points.get(_INTERVAL)
+    if bars is None or (bars["low"].min() >= limits[0] and bars["high"].max() <= limits[1]):
+        return ""
+    return " Bars that reach the frame go on behind it."
 
 
 def _points(
@@ -167,9 +196,23 @@ def _points(
     by_cell = measured.groupby(keys, sort=False)["value"]
     means = by_cell.mean().reset_index()
     points = {_SEED: measured[by_cell.transform("size") > 1], _MEAN: means}
+    if "low" in measured:
+        points = {_INTERVAL: measured.dropna(subset="low").drop_duplicates(keys), **points}
     if reported is not None:
         points[_REPORTED] = means[keys].merge(reported, on=["test", "condition", "language"])
     return points
+
+
+def _limits(measured: pd.DataFrame, points: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
+    """Return the ends of the axis: bars that are far longer than the points apart are cut off."""
+    values = [*measured["value"], *(points[_REPORTED]["value"] if _REPORTED in points else ())]
+    low, high = min(values), max(values)
+    room = 0.6 * max(high - low, 1.0)
+    if _INTERVAL in points:
+        low = min(low, max(points[_INTERVAL]["low"].min(), low - room))
+        high = max(high, min(points[_INTERVAL]["high"].max(), high + room))
+    margin = 0.04 * (high - low or 1.0)
+    return low - margin, high + margin
 
 
 def _languages_by_test(measured: pd.DataFrame) -> dict[str, list[str]]:
@@ -194,6 +237,10 @@ def _draw_panel(
             rows = some[some["condition"] == condition]
             if len(rows):
                 heights = [languages.index(code) + shift for code in rows["language"]]
+                if kind == _INTERVAL:
+                    look = {"color": style["color"], "linewidth": 1.4, "alpha": 0.75}
+                    axes.hlines(heights, rows["low"], rows["high"], **look)
+                    continue
                 options = style | _MARKER_STYLES[kind] | ({} if kind == _MEAN else {"label": kind})
                 axes.plot(rows["value"], heights, linestyle="none", **options)
 
@@ -208,8 +255,8 @@ def _label_rows(axes: Axes, languages: Sequence[str]) -> None:
     axes.set_ylim(len(languages) - 0.5, -0.5)
 
 
-def _write_legend(figure: Figure, conditions: Sequence[str]) -> None:
-    """Write a line for each condition, and one for small and hollow markers if any are drawn."""
+def _write_legend(figure: Figure, conditions: Sequence[str], interval: str) -> None:
+    """Write a line for each condition, and one for other markers, and bars, if any are drawn."""
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -219,6 +266,8 @@ def _write_legend(figure: Figure, conditions: Sequence[str]) -> None:
             style.pop("markeredgewidth")
             handles[kind] = Line2D([], [], marker="o", linestyle="none", **style)
     entries = {name: handles[name] for name in (*conditions, _SEED, _REPORTED) if name in handles}
+    if interval:
+        entries[interval] = Line2D([], [], color="#777777", linewidth=1.4)
     columns = 4 if max(map(len, entries)) <= 24 else 2  # that fit the width
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns, "frameon": False}
     place |= {"columnspacing": 1.0, "handletextpad": 0.5}

@@ -20,11 +20,14 @@ _FOLLOWED = 0.6  # fraction of statements that something follows
 _KEPT = 0.9  # fraction of the paragraphs after the first that an article has in a language
 
 
+_NAMESPACES = {1: "Talk", 2: "User", 4: "Wikipedia", 6: "File", 10: "Template", 14: "Category"}
+
+
 class Page(NamedTuple):
     """A page of the export."""
 
     title: str  # unique in the export
-    namespace: int  # 0 for articles, 10 for templates, 14 for categories
+    namespace: int  # 0 for articles, or one of _NAMESPACES
     wikitext: str
     redirect: str | None = None  # title that it leads to
 
@@ -72,21 +75,21 @@ def draw_story(rng: Sampler) -> list[Meaning]:
 
 def draw_outlines(rng: Sampler, count: int) -> list[Outline]:
     """Draw ``count`` articles: nouns and names first, then described ones."""
-    topics: dict[tuple[object, ...], Thing] = {}
     plain = [*NOUNS, *sorted(NAMES)]
     rng.shuffle(plain)
+    topics = [
+        Thing(noun) if noun in NAMES else Thing(noun, "indefinite", True)
+        for noun in plain[::-1][:count]
+    ]
     while len(topics) < count:
-        if plain:
-            noun = plain.pop()
-            topic = Thing(noun) if noun in NAMES else Thing(noun, "indefinite", True)
-        else:
-            noun = rng.choice(NOUNS)
-            owner = replace(draw_owner(rng), plural=False) if rng.random() < 0.5 else None
-            adjective = rng.choice(concepts.adjectives_of(noun))
-            determiner = "definite" if owner else "indefinite"
-            topic = Thing(noun, determiner, adjective=adjective, owner=owner)
-        topics.setdefault((topic.noun, topic.adjective, topic.owner), topic)
-    return [_outline(rng, topic) for topic in topics.values()]
+        noun = rng.choice(NOUNS)
+        owner = replace(draw_owner(rng), plural=False) if rng.random() < 0.5 else None
+        adjective = rng.choice(concepts.adjectives_of(noun))
+        determiner = "definite" if owner else "indefinite"
+        topic = Thing(noun, determiner, adjective=adjective, owner=owner)
+        if topic not in topics:
+            topics.append(topic)
+    return [_outline(rng, topic) for topic in topics]
 
 
 def _outline(rng: Sampler, topic: Thing) -> Outline:
@@ -119,8 +122,7 @@ def write_pages(
         Page("Template:Infobox", 10, infobox),
         Page("Template:Stub", 10, "<div class=\"stub\">''{{PAGENAME}}''</div>"),
     ]
-    for kind in HYPONYMS:
-        heading = language.heading(kind)
+    for heading in map(language.heading, HYPONYMS):
         pages.append(Page(f"Category:{heading}", 14, f"{heading}.\n\n[[Category:Wiki]]"))
     titles = [language.title(outline.topic) for outline in outlines]
     writer, taken = _Writer(rng, language, titles, foreign), set(titles)
@@ -199,6 +201,10 @@ class _Writer:
 def export(language: Language, pages: Sequence[Page]) -> str:
     """Return a ``pages-articles`` export (schema 0.10) of ``pages``."""
     code, main_page = language.code, language.title(Thing("place", "indefinite"))
+    namespaces = "".join(
+        f'      <namespace key="{key}" case="first-letter">{name}</namespace>\n'
+        for key, name in _NAMESPACES.items()
+    )
     return f"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" \
 xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
 xsi:schemaLocation="http://www.mediawiki.org/xml/export-0.10/ \
@@ -211,13 +217,7 @@ http://www.mediawiki.org/xml/export-0.10.xsd" version="0.10" xml:lang="{code}">
     <case>first-letter</case>
     <namespaces>
       <namespace key="0" case="first-letter" />
-      <namespace key="1" case="first-letter">Talk</namespace>
-      <namespace key="2" case="first-letter">User</namespace>
-      <namespace key="4" case="first-letter">Wikipedia</namespace>
-      <namespace key="6" case="first-letter">File</namespace>
-      <namespace key="10" case="first-letter">Template</namespace>
-      <namespace key="14" case="first-letter">Category</namespace>
-    </namespaces>
+{namespaces}    </namespaces>
   </siteinfo>
 {"".join(_page(page, number) for number, page in enumerate(pages, 1))}</mediawiki>
 """

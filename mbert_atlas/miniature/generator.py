@@ -1,7 +1,8 @@
 """What the files of the synthetic data share: languages, sizes and streams of randomness."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.miniature.concepts import SCENES, Sampler
@@ -10,10 +11,8 @@ from mbert_atlas.miniature.meanings import Meaning, draw_meaning
 from mbert_atlas.miniature.sentences import Sentence
 from mbert_atlas.randomness import derive_seed
 
-Content = str | Mapping[str, "Content"]
-"""A text, or the contents of an archive by member name."""
-Files = Iterator[tuple[str, Content]]
-"""Paths in the layout of a mirror, and what each file holds."""
+Content = str | Mapping[str, "Content"]  # a text, or an archive by member name
+Files = Iterator[tuple[str, Content]]  # paths in the layout of a mirror, and what each file holds
 
 
 def is_held_out(meaning: Meaning) -> bool:
@@ -31,6 +30,18 @@ class Generator:
     text_languages: Sequence[Language]  # of the texts for pretraining
     seed: int
     sizes: MiniatureSizes
+
+    @classmethod
+    def of(
+        cls, codes: Collection[str], lending: Collection[str], seed: int, sizes: MiniatureSizes
+    ) -> Self:
+        """Return the generator of some languages and English, as in training data."""
+        languages, lenders = (
+            [MINIATURE_LANGUAGES[code] for code in dict.fromkeys(["en", *some])]
+            for some in (codes, lending)
+        )
+        texts = [language for language in languages if language.code in codes]
+        return cls(languages, lenders, texts, seed, sizes)
 
     def rng(self, *names: str) -> Sampler:
         """Return the stream of randomness of that name."""

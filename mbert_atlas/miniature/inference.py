@@ -13,7 +13,7 @@ sentences describe the same event and the same participants. Under that assumpti
 An edit makes one such change to a clause, or returns None where there is nothing to change.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +26,11 @@ def draw_premise(rng: Sampler) -> Clause:
     """Draw a clause with enough detail to be weakened, opposed and enriched."""
     while True:
         clause = meanings.draw_clause(rng)
-        if clause.predicate in HYPONYMS or clause.time_first:
-            continue
         subject = clause.subject
         details = (clause.object, clause.time, clause.manner, subject.adjective, subject.partner)
         richness = sum(one is not None for one in details) + len(clause.circumstances)
-        if richness >= 1 + (clause.negated and subject.adjective is None):
+        needed = 1 + (clause.negated and subject.adjective is None)
+        if clause.predicate not in HYPONYMS and not clause.time_first and richness >= needed:
             return clause
 
 
@@ -53,9 +52,6 @@ def _put_around(clause: Clause, index: int, *new: Circumstance) -> Clause:
     """Put ``new``, or nothing, in the place of a circumstance."""
     before, after = clause.circumstances[:index], clause.circumstances[index + 1 :]
     return replace(clause, circumstances=(*before, *new, *after))
-
-
-# ---- entailment
 
 
 def _lighter(rng: Sampler, thing: Thing, kinds: bool = True) -> Thing | None:
@@ -114,7 +110,7 @@ _WEAKENING = (_weaken_subject, _weaken_object, _drop_circumstance, _drop_adverb)
 def entailed(rng: Sampler, premise: Clause) -> Clause | None:
     """Return a different clause that follows from ``premise``, or None if there is none."""
     clause = _edited(rng, _WEAKENING, premise)
-    return None if clause is None else _perhaps_weakened(rng, clause, 0.5)
+    return clause and _perhaps_weakened(rng, clause, 0.5)
 
 
 def _perhaps_weakened(rng: Sampler, clause: Clause, chance: float) -> Clause:
@@ -122,22 +118,19 @@ def _perhaps_weakened(rng: Sampler, clause: Clause, chance: float) -> Clause:
     return weakened or clause
 
 
-# ---- contradiction
-
-
-def _opposites(word: str | None, fitting: Collection[str]) -> list[str]:
+def _opposites(word: str | None, noun: str) -> list[str]:
+    """Return the opposites of a verb, or of an adjective those that go with the noun."""
+    fitting = (*concepts.adjectives_of(noun), *concepts.VERBS)
     return [other for other in OPPOSITES.get(word or "", ()) if other in fitting]
 
 
 def _oppose_predicate(rng: Sampler, clause: Clause) -> Clause | None:
-    qualities = clause.predicate in ADJECTIVES
-    fitting = concepts.adjectives_of(clause.subject.noun) if qualities else concepts.VERBS
-    opposites = _opposites(clause.predicate, fitting)
+    opposites = _opposites(clause.predicate, clause.subject.noun)
     return replace(clause, predicate=rng.choice(opposites)) if opposites else None
 
 
 def _opposed(rng: Sampler, thing: Thing) -> Thing | None:
-    opposites = _opposites(thing.adjective, concepts.adjectives_of(thing.noun))
+    opposites = _opposites(thing.adjective, thing.noun)
     if opposites and (thing.determiner not in NUMERALS or rng.random() < 0.5):
         return replace(thing, adjective=rng.choice(opposites))
     if thing.determiner in NUMERALS:
@@ -187,14 +180,11 @@ def contradicting(rng: Sampler, premise: Clause) -> Clause:
 def denied_opposite(rng: Sampler, premise: Clause) -> Clause | None:
     """Return the denial of an opposite of ``premise``, which follows from it, or None."""
     opposite = None if premise.negated else _edited(rng, _OPPOSING, premise)
-    return None if opposite is None else replace(opposite, negated=True, intensified=False)
-
-
-# ---- neutral
+    return opposite and replace(opposite, negated=True, intensified=False)
 
 
 def _describe(rng: Sampler, thing: Thing, known: Thing) -> Thing | None:
-    """Add an adjective or a more specific noun that ``known`` neither states nor excludes."""
+    """Add an adjective or a more specific noun that ``known`` leaves open."""
     if thing.noun in HYPONYMS and known.noun == thing.noun and thing.partner is None:
         return replace(thing, noun=rng.choice(HYPONYMS[thing.noun]))
     if thing.noun in concepts.NAMES or known.adjective is not None:
@@ -247,7 +237,7 @@ def _change_predicate(rng: Sampler, premise: Clause, clause: Clause) -> Clause |
     decided = {premise.predicate, *OPPOSITES.get(premise.predicate, ()), *described}
     if other.predicate in decided or other.predicate in HYPONYMS or other.negated:
         return None
-    if not described.isdisjoint(OPPOSITES.get(other.predicate, ())):
+    if described.intersection(OPPOSITES.get(other.predicate, ())):
         return None
     return replace(other, past=premise.past, time=None, time_first=False, negated=premise.negated)
 
@@ -270,7 +260,7 @@ def draw_triple(rng: Sampler) -> tuple[Clause, dict[str, Clause]]:
     while True:
         rng.scene = rng.choice(concepts.SCENES)
         premise = draw_premise(rng)
-        candidates = {label: maker(rng, premise) for label, maker in _MAKERS.items()}
-        hypotheses = {label: clause for label, clause in candidates.items() if clause is not None}
+        clauses = {label: maker(rng, premise) for label, maker in _MAKERS.items()}
+        hypotheses = {label: clause for label, clause in clauses.items() if clause}
         if len(hypotheses) == len(LABELS):
             return premise, hypotheses

@@ -11,7 +11,7 @@ noun phrase
 
 The source of a word is the path of the node of the meaning that it expresses, such as
 ``1.object.noun``. Words of two languages that share a source are translations of each other, which
-is all that word alignment, tags carried across languages, or answers to questions need to know.
+is all that word alignment, tags and answers need.
 """
 
 import csv
@@ -26,6 +26,8 @@ from mbert_atlas.miniature.concepts import ADJECTIVES, INTERROGATIVES, KIND, NUM
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing
 from mbert_atlas.miniature.sentences import Sentence, Token, Word
 from mbert_atlas.miniature.words import PUNCTUATION, UNSPACED, changed, ending, roots, spelled
+
+_CLAUSE_ORDERS = {"SVO": "STCXNVAOMP", "SOV": "STPOMAXNVC", "VSO": "TXNVCASOMP"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +59,6 @@ class Language:
     def spaced(self) -> bool:
         """Whether the script puts spaces between words."""
         return self.script not in UNSPACED
-
-    @cached_property
-    def clause_order(self) -> str:
-        """Order of a clause."""
-        return {"SVO": "STCXNVAOMP", "SOV": "STPOMAXNVC", "VSO": "TXNVCASOMP"}[self.order]
 
     @cached_property
     def phrase_order(self) -> str:
@@ -212,11 +209,10 @@ class Language:
         if clause.object is not None:
             case = "acc" if self.cases else ""
             slots["O"], _ = self.phrase(clause.object, path + ".object", "obj", head, case)
-        slots["P"] = [
-            word
-            for index, one in enumerate(clause.circumstances)
-            for word in self.adpositional(one.adposition, one.thing, f"{path}.{index}", "obl", head)
-        ]
+        slots["P"] = []
+        for index, one in enumerate(clause.circumstances):
+            place = f"{path}.{index}"
+            slots["P"] += self.adpositional(one.adposition, one.thing, place, "obl", head)
         for slot, name, concept in (("T", "time", clause.time), ("M", "manner", clause.manner)):
             if concept is not None:
                 slots[slot] = [self.word(concept, "ADV", "advmod", f"{path}.{name}", head)]
@@ -259,7 +255,7 @@ class Language:
         for the concept of a noun, verb or adjective, or None for a word of the language.
         """
         full_stop, comma, question_mark = tuple(PUNCTUATION.get(self.script, ".,?"))
-        order, first = self.clause_order, meaning.first
+        order, first = _CLAUSE_ORDERS[self.order], meaning.first
         opening = "T" + order.replace("T", "") if first.time_first else order
         words, root = self.clause(first, "1", opening, "root", None)
         if meaning.second is not None and meaning.connective is not None:
@@ -272,10 +268,9 @@ class Language:
         words[-1].joined = "glued"
         end = question_mark if first.asked else full_stop
         words.append(Word("", end, "PUNCT", "punct", ("full stop",), root))
-        if foreign is not None:
-            for word in words:
-                if word.upos in ("NOUN", "VERB", "ADJ") and word.concept:
-                    word.form = foreign(word.concept) or word.form
+        for word in words:
+            if foreign and word.upos in ("NOUN", "VERB", "ADJ") and word.concept:
+                word.form = foreign(word.concept) or word.form
         return self.finished(words)
 
     def title(self, thing: Thing) -> str:
@@ -316,13 +311,11 @@ def _capitalised(form: str) -> str:
 
 
 def _rows() -> dict[str, Language]:
-    path = Path(__file__).with_name("languages.csv")
-    with path.open(encoding="utf-8", newline="") as stream:
+    with Path(__file__).with_name("languages.csv").open(encoding="utf-8", newline="") as stream:
         rows: list[dict[str, Any]] = list(csv.DictReader(stream))
     for row in rows:
         row |= {name: int(row[name]) for name in ("cases", "genders", "classifiers", "copula")}
     return {row["code"]: Language(**row) for row in rows}
 
 
-MINIATURE_LANGUAGES: dict[str, Language] = _rows()
-"""Code -> language; English first."""
+MINIATURE_LANGUAGES: dict[str, Language] = _rows()  # code -> language; English first

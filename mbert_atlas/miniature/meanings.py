@@ -1,8 +1,7 @@
 """Meanings: small trees of concepts, drawn at random, independent of any language.
 
 A named entity is a name, or a name and what belongs to it: ``Ivan of Moscow`` is a person,
-``hospital of Paris`` an organisation, ``castle of Cairo`` a place. So a place's name may be a part
-of either.
+``hospital of Paris`` an organisation, ``castle of Cairo`` a place.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,17 +10,7 @@ from itertools import chain
 from typing import Literal
 
 from mbert_atlas.miniature import concepts
-from mbert_atlas.miniature.concepts import (
-    HYPONYMS,
-    KIND,
-    LOCATIONS,
-    NAMES,
-    PEOPLE,
-    PERSONS,
-    PLACES,
-    VERBS,
-    Sampler,
-)
+from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NAMES, PLACES, VERBS, Sampler
 
 Asked = Literal["subject", "object", "place"]
 
@@ -73,7 +62,7 @@ class Meaning:
     second: Clause | None = None
 
 
-_COMPANIONS = (*HYPONYMS["person"], *HYPONYMS["animal"], *PEOPLE)
+_COMPANIONS = (*HYPONYMS["person"], *HYPONYMS["animal"], *concepts.PEOPLE)
 _VERBS_BY_SUBJECT, _VERBS_BY_OBJECT = (
     {
         noun: [verb for verb, entry in VERBS.items() if noun in entry[role]]
@@ -84,7 +73,7 @@ _VERBS_BY_SUBJECT, _VERBS_BY_OBJECT = (
 _SIGHTS = ("castle", "market", "garden", "forest", "island")
 _INSTITUTIONS = ("school", "hospital")
 _TYPES = {
-    **dict.fromkeys(PEOPLE, "PER"),
+    **dict.fromkeys(concepts.PEOPLE, "PER"),
     **dict.fromkeys(concepts.ORGANISATIONS, "ORG"),
     **dict.fromkeys(LOCATIONS, "LOC"),
 }
@@ -119,7 +108,7 @@ def draw_thing(rng: Sampler, nouns: Sequence[str], *company: str, counted: bool 
 
 def draw_owner(rng: Sampler) -> Thing:
     """Draw a person to whom something belongs."""
-    noun = rng.pick(PERSONS)
+    noun = rng.pick(concepts.PERSONS)
     return Thing(noun) if noun in NAMES else Thing(noun, "definite", rng.random() < 0.15)
 
 
@@ -133,7 +122,7 @@ def draw_place(rng: Sampler, predicate: str) -> Circumstance:
 def draw_company(rng: Sampler, predicate: str) -> Circumstance:
     """Draw with whom, or for whom, ``predicate`` is done."""
     if predicate in concepts.BENEFICIAL and rng.random() < 0.5:
-        patrons = (*PERSONS, *concepts.ORGANISATIONS)
+        patrons = (*concepts.PERSONS, *concepts.ORGANISATIONS)
         return Circumstance("for", draw_thing(rng, patrons, predicate))
     return Circumstance("with", draw_thing(rng, _COMPANIONS, predicate))
 
@@ -192,7 +181,7 @@ def _draw_action(
     place: Circumstance | None = None,
 ) -> Clause:
     """Draw what goes with a verb, as far as it isn't given."""
-    circumstances = [] if place is None else [place]
+    circumstances = [place] if place else []
     if place is None and rng.random() < 0.5:
         circumstances.append(draw_place(rng, predicate))
     if rng.random() < 0.22:
@@ -200,12 +189,10 @@ def _draw_action(
     objects = [noun for noun in VERBS[predicate].objects if noun != subject.noun]
     if object_ is None and objects:
         object_ = draw_thing(rng, objects, predicate, counted=True)
-    past, time, time_first = _draw_time(rng)
+    past, time, first = _draw_time(rng)
     manner = rng.pick(concepts.MANNERS, predicate) if rng.random() < 0.2 else None
     negated, around = rng.random() < _DENIED, tuple(circumstances)
-    return Clause(
-        subject, predicate, object_, around, time, manner, negated, past, time_first=time_first
-    )
+    return Clause(subject, predicate, object_, around, time, manner, negated, past, False, first)
 
 
 def _draw_around(rng: Sampler, topic: str) -> Clause:
@@ -243,7 +230,7 @@ def draw_meaning(rng: Sampler, topic: str | None = None) -> Meaning:
 def draw_person(rng: Sampler) -> Thing:
     """Draw a person with a name, sometimes with a place of origin."""
     origin = Thing(rng.choice(LOCATIONS)) if rng.random() < 0.3 else None
-    return Thing(rng.choice(tuple(PEOPLE)), owner=origin)
+    return Thing(rng.choice(tuple(concepts.PEOPLE)), owner=origin)
 
 
 def draw_institution(rng: Sampler) -> Thing:
@@ -263,7 +250,7 @@ def _named(rng: Sampler, thing: Thing) -> Thing:
     """Put a name in the place of persons and places, or leave the thing as it is."""
     if thing.partner is not None or rng.random() < 0.5:
         return thing
-    kind = "person" if thing.noun in PEOPLE else KIND.get(thing.noun, thing.noun)
+    kind = "person" if thing.noun in concepts.PEOPLE else KIND.get(thing.noun, thing.noun)
     if kind == "person":
         return draw_person(rng)
     if kind == "place" or thing.noun in LOCATIONS:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import NamedTuple
 
 from mbert_atlas.miniature import concepts, meanings
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked about sentence ``sentence`` of a passage."""
+    """What is asked about a sentence of a passage, by its number."""
 
     sentence: int
     asked: Asked
@@ -97,9 +97,8 @@ def _draw_fact(rng: Sampler, used: set[str]) -> Clause:
             thing = meanings.draw_person(rng)
         if not places and rng.random() < 0.5:
             places = (Circumstance("in", meanings.draw_named_place(rng)),)
-        nouns = [
-            noun for one in (subject, thing, *(p.thing for p in places)) for noun in _nouns(one)
-        ]
+        things = (subject, thing, *(place.thing for place in places))
+        nouns = list(chain.from_iterable(map(_nouns, things)))
         if len(set(nouns)) == len(nouns):  # nobody visits or accompanies themselves
             fact = replace(clause, subject=subject, object=thing, circumstances=places)
             return replace(fact, negated=False)
@@ -155,9 +154,6 @@ def _span(sentence: Sentence, paths: tuple[str, ...], offset: int) -> Answer:
 
 def _as_question(clause: Clause, asked: Asked) -> Clause:
     """Return the clause with a question word where the answer stood, and less detail."""
-    places = clause.circumstances
-    if asked == "place":
-        places = tuple(one for one in places if one.adposition != "in")
     subject, thing = _known(clause.subject), clause.object and _known(clause.object)
     if asked == "subject":
         subject = Thing("who")
@@ -167,7 +163,11 @@ def _as_question(clause: Clause, asked: Asked) -> Clause:
         clause,
         subject=subject,
         object=thing,
-        circumstances=tuple(replace(one, thing=_known(one.thing)) for one in places),
+        circumstances=tuple(
+            replace(one, thing=_known(one.thing))
+            for one in clause.circumstances
+            if asked != "place" or one.adposition != "in"
+        ),
         time="where" if asked == "place" else None,
         manner=None,
         time_first=False,
@@ -212,13 +212,12 @@ def _squad_file(
 ) -> str:
     """Return a file in SQuAD's layout, without questions whose answer occurs twice.
 
-    Contexts and questions may be in different languages. Ids, of that many hexadecimal digits, are
-    made from ``name``, which parallel files share. Machine translation misplaces some answers.
+    Ids, of that many hexadecimal digits, are made from ``name``, which parallel files share.
+    Machine translation misplaces some answers.
     """
-    numbers = count(1)
-    articles: list[dict[str, object]] = []
+    numbers, articles = count(1), list[dict[str, object]]()
     for (title, readings), (_, others) in zip(contexts, questions, strict=True):
-        paragraphs: list[dict[str, object]] = []
+        paragraphs = list[dict[str, object]]()
         for context, other in zip(readings, others, strict=True):
             rows = []
             for question, answer in zip(other.questions, context.answers, strict=True):

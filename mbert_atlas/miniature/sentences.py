@@ -43,20 +43,16 @@ class Sentence:
     text: str
     spaced: bool  # whether the script puts spaces between words
 
-    def units(self, token: Token) -> list[str]:
-        """Return a token, or its characters where the script puts no spaces."""
-        return [token.form] if self.spaced else list(token.form)
-
     def aligned_units(self) -> list[tuple[str, set[str]]]:
-        """Return the units that word aligners see, each with its sources."""
+        """Return tokens, or characters where no spaces are put, each with its sources."""
         return [
             (unit, set(chain(*self.sources[token.start : token.stop])))
             for token in self.tokens
-            for unit in self.units(token)
+            for unit in ([token.form] if self.spaced else token.form)
         ]
 
     def tokenised(self) -> str:
-        """Return the units that word aligners see, with blanks between them."""
+        """Return the units of :meth:`aligned_units`, with blanks between them."""
         return " ".join(unit for unit, _ in self.aligned_units())
 
 

@@ -11,26 +11,25 @@ from pathlib import Path
 
 from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.files import atomic_directory, sha256_of
-from mbert_atlas.miniature import labelled, questions, texts
+from mbert_atlas.miniature import questions, texts
 from mbert_atlas.miniature.generator import Content, Files, Generator
-from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.sentences import lines
 
+# What yields files, and the folders that they are in.
 _SOURCES: tuple[tuple[Callable[[Generator], Files], tuple[str, ...]], ...] = (
     (texts.encyclopedias, ("wikipedia",)),
     (texts.plain_texts, ("cc100",)),
     (texts.bitexts, ("wikimatrix", "gold-alignments")),
     (texts.references, ("muse", "wals")),
     (texts.treebanks, ("universal-dependencies",)),
-    (labelled.multinli, ("multinli",)),
-    (labelled.xnli, ("xnli",)),
-    (labelled.wikiann, ("wikiann",)),
+    (texts.multinli, ("multinli",)),
+    (texts.xnli, ("xnli",)),
+    (texts.wikiann, ("wikiann",)),
     (questions.squad, ("squad", "mlqa")),
     (questions.xquad, ("xquad",)),
     (questions.mlqa, ("mlqa",)),
     (questions.tydiqa, ("tydiqa",)),
 )
-"""What yields files, and the folders that they are in."""
 _EPOCH = (2020, 4, 20, 12, 0, 0)
 _EPOCH_SECONDS = 1_587_384_000  # the same moment in UTC
 
@@ -50,12 +49,7 @@ def write_miniature(
     folder (None: all), ``lending`` the languages whose words are mixed into running texts (None:
     all that are written).
     """
-    chosen, lenders = (
-        [MINIATURE_LANGUAGES[code] for code in dict.fromkeys(["en", *codes])]
-        for codes in (languages, lending or languages)
-    )
-    text_languages = [language for language in chosen if language.code in languages]
-    data = Generator(chosen, lenders, text_languages, seed, sizes)
+    data = Generator.of(languages, lending or languages, seed, sizes)
     rows = ["path\tbytes\tsha256\tdataset\tsource\tcommit\tlicence\tnote"]
     with atomic_directory(destination) as folder:
         for source, folders in _SOURCES:
@@ -74,13 +68,11 @@ def write_miniature(
 
 def written_names(languages: Sequence[str]) -> frozenset[str]:
     """Return the names of the files that :func:`write_miniature` writes for some languages."""
-    chosen = [MINIATURE_LANGUAGES[code] for code in dict.fromkeys(["en", *languages])]
     smallest = {
         name: next(item.ge for item in field.metadata if hasattr(item, "ge"))
         for name, field in MiniatureSizes.model_fields.items()
     }
-    texts = [language for language in chosen if language.code in languages]
-    data = Generator(chosen, chosen, texts, 1, MiniatureSizes.model_validate(smallest))
+    data = Generator.of(languages, languages, 1, MiniatureSizes.model_validate(smallest))
     return frozenset(name for source, _ in _SOURCES for name, _ in source(data))
 
 

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial, reduce
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,9 @@ def config_files(config: Mapping[str, Any], root: Path = Path(".")) -> list[Path
 
     A preset ``small-scratch`` is a variant of ``small``, whose files come before its own.
     """
-    parts = str(config.get("preset")).split("-")
-    presets = [".".join(["", "-".join(parts[:end])]) for end in range(1, len(parts) + 1)]
-    stems = [paper + ending for paper in _selected(config) for ending in ("", *presets)]
+    presets = accumulate(str(config.get("preset")).split("-"), "{}-{}".format)
+    endings = ["", *(f".{preset}" for preset in presets)]
+    stems = [paper + ending for paper in _selected(config) for ending in endings]
     paths = [root / f"config/papers/{stem}.yaml" for stem in stems]
     return [path for path in paths if path.is_file()]
 
@@ -64,10 +65,10 @@ def read_config(
 ) -> Config:
     """Turn merged values into the config of the selected papers; sections of others are left out.
 
-    ``files`` are where the values come from, see :func:`mbert_atlas.config.reading.validate`; for
-    ``languages`` and ``rules`` see :func:`mbert_atlas.config.checks.check_config`. Texts under
-    ``typed``, the top-level keys of the command line, are read as YAML, which Snakemake does not
-    do. A DataError (several: DataErrors) names file, line, key and fix of each mistake.
+    For ``files`` see :func:`mbert_atlas.config.reading.validate`, for ``languages`` and ``rules``
+    :func:`mbert_atlas.config.checks.check_config`. Texts under ``typed``, the top-level keys of the
+    command line, are read as YAML, which Snakemake does not do. A DataError (several: DataErrors)
+    names file, line, key and fix of each mistake.
     """
     values = {key: _typed(key, item) if key in typed else item for key, item in values.items()}
     contents = [read_yaml(Path(file)) for file in files]
@@ -122,15 +123,15 @@ def completed(above: Mapping[str, Any], root: Path = Path(".")) -> dict[str, Any
 
 def _selected(config: Mapping[str, Any]) -> list[str]:
     chosen = config.get("papers")
-    papers = names() if chosen is None else chosen if isinstance(chosen, list) else []
-    return [paper for paper in names() if paper in papers]
+    listed = chosen if isinstance(chosen, list) else []
+    return [paper for paper in names() if chosen is None or paper in listed]
 
 
 def _check_comparable(contents: Sequence[Mapping[str, Any]], config: Config) -> None:
     """Report an encoder in place of a paper's, which the lowest of the files names."""
     for name, encoder in config.encoders.items():
         entries = [content.get("encoders", {}).get(name) or {} for content in contents]
-        hubs = [(entry.get("hub") or {}).get("repository") for entry in entries]
+        hubs = ((entry.get("hub") or {}).get("repository") for entry in entries)
         lowest = next(filter(None, hubs), None)
         if config.comparable and lowest and not (encoder.hub and encoder.hub.repository == lowest):
             problem = f"with another encoder than {lowest} numbers are not the papers'"
@@ -140,10 +141,8 @@ def _check_comparable(contents: Sequence[Mapping[str, Any]], config: Config) -> 
 def _check_shapes(files: Sequence[Path | str], contents: Sequence[Mapping[str, Any]]) -> None:
     """Raise a DataError for a value in place of a mapping that files before and after it have."""
     for number, content in enumerate(contents):
-        below, above = (
-            reduce(merge, some, dict[str, Any]())
-            for some in (contents[:number], contents[number + 1 :])
-        )
+        others = contents[:number], contents[number + 1 :]
+        below, above = (reduce(merge, some, dict[str, Any]()) for some in others)
         for place, found in _no_mappings(below, content, above):
             where = f"line {strict_yaml.lines(Path(files[number]))[place]}, key {place}"
             problem = f"a mapping is expected, as in other files, found {found!r}"

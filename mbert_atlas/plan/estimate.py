@@ -96,8 +96,7 @@ def learn(jobs: Sequence[Job]) -> dict[tuple[str, str], Rate]:
             groups[job.rule, "gpu" if job.gpus else "cpu"].append(job)
     rates = {}
     for key, group in groups.items():
-        table = [(job.work, job.seconds, job.cpu_seconds) for job in group]
-        work, seconds, cpu = np.asarray(table, float).T
+        work, seconds, cpu = np.array([(it.work, it.seconds, it.cpu_seconds) for it in group]).T
         read = ~np.isnan(cpu)
         cores = cpu[read].sum() / seconds[read].sum() if read.any() else 1.0
         usual = min(USUAL_START[group[0].computes], seconds.min())
@@ -117,13 +116,11 @@ def read_numbers(path: Path | str, columns: Sequence[str]) -> dict[tuple[str, st
 
     A ``DataError`` names the line where a column is missing or a value is no number.
     """
-    first, second, *others = columns
     with open_text(path) as stream:
         table = csv.DictReader(stream)
         try:
-            return {
-                (row[first], row[second]): [float(row[name]) for name in others] for row in table
-            }
+            rows = [[row[name] for name in columns] for row in table]
+            return {(first, second): list(map(float, rest)) for first, second, *rest in rows}
         except (KeyError, TypeError, ValueError) as error:
             place, fix = f"line {table.line_num}", f"write the columns {', '.join(columns)}"
             raise DataError(path, place, f"a number is missing or wrong ({error})", fix) from None
@@ -167,19 +164,16 @@ def estimate(
     (gpus, cores, wall_hours, disk_gb), and ``sources`` of the times (source, jobs, hours, rules).
     """
     measured = learn(jobs)
+
+    def seconds(job: Job, limit: Limits) -> float:
+        rate, _ = rate_of(job, limit.gpus > 0, measured, elsewhere)
+        return rate.seconds(job.work) + overhead * (not job.is_local) if job.todo else 0.0
+
     times = []
     for limit in limits:
-        seconds = [
-            rate_of(job, limit.gpus > 0, measured, elsewhere)[0].seconds(job.work)
-            + overhead * (not job.is_local)
-            if job.todo
-            else 0.0
-            for job in jobs
-        ]
-        wall, disk = wall_time(jobs, seconds, limit) / 3600, peak_disk(jobs, limit) / 1e9
-        times.append((limit.gpus, limit.cores, wall, disk))
-    has_gpus = any(limit.gpus for limit in limits)
-    rows = []
+        wall = wall_time(jobs, [seconds(job, limit) for job in jobs], limit) / 3600
+        times.append((limit.gpus, limit.cores, wall, peak_disk(jobs, limit) / 1e9))
+    has_gpus, rows = any(limit.gpus for limit in limits), []
     for job in (job for job in jobs if job.todo):
         rate, source = rate_of(job, has_gpus, measured, elsewhere)
         hours = rate.seconds(job.work) / 3600

@@ -8,7 +8,7 @@ from typing import Any
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.merging import merge
+from mbert_atlas.config.merging import Keys, leaves, merge, value_at
 from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import completed
@@ -16,20 +16,14 @@ from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.labels import label
 from mbert_atlas.plan.runs import Run, RunTable
 
-DEFAULT = "default"
 _SHOWN = ("epochs", "batch_size", "learning_rate")
-Keys = tuple[str, ...]
 
 
-class _Text(str):
-    """A value of a config file as text, with the place where it is written."""
-
+class _Text(str):  # a value of a config file as text, with the place where it is written
     origin: str
 
 
-class _Items(list[str]):
-    """A list of a config file, with the place where it is written."""
-
+class _Items(list[str]):  # a list of a config file, with this place
     origin: str
 
 
@@ -47,12 +41,10 @@ class Origins:
     def of(self, run: Run, keys: Keys) -> str:
         """Return file and line of a value of a run's specification, by its keys."""
         for candidate in self._candidates(run, keys):
-            value: Any = self._values
-            for key in candidate:
-                value = value.get(key) if isinstance(value, Mapping) else None
+            value = value_at(self._values, candidate)
             if isinstance(value, _Text | _Items):
                 return value.origin
-        return DEFAULT
+        return "default"
 
     def _candidates(self, run: Run, keys: Keys) -> Iterator[Keys]:
         """Yield the keys of the config that a value may come from, the first one wins."""
@@ -107,11 +99,11 @@ def _located(path: Path) -> dict[str, Any]:
 def list_runs(config: Config) -> list[tuple[str, ...]]:
     """Return id, kind, task, methods, seeds and papers of every run, draws of searches included."""
     table = RunTable(config)
-    papers: dict[str, set[str]] = {run.id: {run.paper} for run in table}
+    papers = {run.id: {run.paper} for run in table}
     for name, family in config.runs.items():
-        for language in family.languages or [""]:
+        for language in family.languages or [None]:
             for protocol in PROTOCOLS:
-                papers[table.get(name, language or None, protocol).id].add(family.paper)
+                papers[table.get(name, language, protocol).id].add(family.paper)
     rows: list[tuple[str, ...]] = [("run", "kind", "task", "methods", "seeds", "papers")]
     for run in table:
         task = run.task if run.kind == "finetuning" else ""
@@ -125,9 +117,10 @@ def describe(run: Run, origins: Origins) -> list[tuple[str, ...]]:
     """Return name, value and place of all that decides the result of a run."""
     seeds = " ".join(map(str, run.seeds))
     rows: list[tuple[str, ...]] = [("seeds", seeds, origins.of(run, ("seeds",)))]
-    for keys, value in _leaves(run.specification):
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        rows.append((".".join(keys), text, origins.of(run, keys)))
+    for keys, value in leaves(run.specification):
+        if value is not None:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            rows.append((".".join(keys), text, origins.of(run, keys)))
     return rows
 
 
@@ -144,14 +137,6 @@ def in_short(run: Run) -> str:
         words += ["with", *methods]
     numbers = [f"{name.replace('_', ' ')} {options['optimisation'][name]:g}" for name in _SHOWN]
     return f"{' '.join(words)}; {', '.join(numbers)}"
-
-
-def _leaves(values: Mapping[str, Any], place: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, (*place, key))
-        elif value is not None:
-            yield (*place, key), value
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -1,6 +1,6 @@
 """Which files belong to the datasets, encoders and runs of a config."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.languages import Language, Languages
+from mbert_atlas.languages import Languages
 from mbert_atlas.plan.paths import path
-from mbert_atlas.plan.runs import Run, RunTable
+from mbert_atlas.plan.runs import Run, RunTable, filled
 from mbert_atlas.sources.register import snapshot_path
 
 
@@ -47,21 +47,16 @@ class Files:
     @cached_property
     def upstream_files(self) -> list[str]:
         """The upstream paths of all datasets, sorted."""
-        items = self.config.datasets.items()
-        return sorted(
-            {file for name, item in items if not item.parent for file in self.upstream_names(name)}
-        )
+        read = [name for name, item in self.config.datasets.items() if not item.parent]
+        return sorted({file for name in read for file in self.upstream_names(name)})
 
     def upstream_names(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
         """Return the upstream paths of a dataset (of some languages), each once."""
-        item = self.config.datasets[dataset]
-        paths = [
-            name
-            for language in languages or item.languages
-            for source in sources_of(dataset, item, language, self.languages)
-            for name in [source.path, *source.partners]
-        ]
-        return list(dict.fromkeys(paths))
+        item, names = self.config.datasets[dataset], dict[str, None]()
+        for language in languages or item.languages:
+            for source in sources_of(dataset, item, language, self.languages):
+                names |= dict.fromkeys([source.path, *source.partners])
+        return list(names)
 
     def written_by(self, world: str) -> list[str]:
         """Return the upstream files that one of these rules writes."""
@@ -70,9 +65,8 @@ class Files:
     def gold(self, dataset: str, language: str) -> list[str]:
         """Return the files with gold links of a bitext, if the language has some."""
         name = self.config.alignment.gold.get(dataset)
-        if name and language in self.config.datasets[name].languages:
-            return self.sources(name, [language])
-        return []
+        has_gold = name and language in self.config.datasets[name].languages
+        return self.sources(name, [language]) if name and has_gold else []
 
     def sources(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
         """Return the files of :meth:`upstream_names`."""
@@ -84,10 +78,20 @@ class Files:
             return path("language_table", dataset=dataset, language=language)
         return path("table", dataset=dataset)
 
+    def tables_of(
+        self, datasets: Iterable[str], languages: Collection[str] | None = None
+    ) -> list[str]:
+        """Return the Parquet files of datasets by language, in all or some of their languages."""
+        return [
+            self.table(dataset, language)
+            for dataset in datasets
+            for language in self.config.datasets[dataset].languages
+            if languages is None or language in languages
+        ]
+
     def parents(self, dataset: str, language: str | None = None) -> list[str]:
         """Return the tables that a dataset (or one language of it) is derived from."""
-        item = self.config.datasets[dataset]
-        assert item.parent is not None
+        item: Any = self.config.datasets[dataset]
         codes = [language] if language else item.languages
         return list(dict.fromkeys(self.table(item.parent, code) for code in codes))
 
@@ -144,34 +148,24 @@ class Files:
         """Return the texts that an encoder is pretrained on."""
         item: Any = self.config.encoders[name]
         origin = item.changed or item.scratch
-        return [
-            self.table(text, language)
-            for text in origin.texts
-            for language in (origin if item.changed else self.config.datasets[text]).languages
-            if origin.languages is None or language in origin.languages
-        ]
+        return self.tables_of(origin.texts, origin.languages)
 
     def pretraining(self, name: str, *keys: str) -> dict[str, Any]:
         """Return the hyperparameters of an encoder's pretraining, all or some, as plain values."""
         item: Any = self.config.encoders[name]
         training = item.changed.training if item.changed else item.scratch.pretraining
-        return dict(training.model_dump(mode="json", include=set(keys) or None))
+        values: dict[str, Any] = training.model_dump(mode="json", include=set(keys) or None)
+        return values
 
     def head_texts(self) -> list[str]:
         """Return the texts that language-model heads are fitted on."""
         head = self.config.fitted_head
-        return [
-            self.table(text, language)
-            for text in (head.texts if head else ())
-            for language in self.config.datasets[text].languages
-            if head and (head.languages is None or language in head.languages)
-        ]
+        return self.tables_of(head.texts, head.languages) if head else []
 
     def head_fitting(self, *keys: str) -> dict[str, Any]:
         """Return the hyperparameters of that, all or some, as plain values."""
         head = self.config.fitted_head
-        values = head.training.model_dump(mode="json") if head else {}
-        return {key: value for key, value in values.items() if key in keys or not keys}
+        return head.training.model_dump(mode="json", include=set(keys) or None) if head else {}
 
     def language_model_head(self, name: str) -> str | list[str]:
         """Return the fitted language-model head of an encoder, if it is not the encoder's."""
@@ -186,11 +180,7 @@ class Files:
     def start_bitexts(self, name: str) -> list[str]:
         """Return the translations that word embeddings are initialised from."""
         start = self.aligned_start(name)
-        return [
-            self.table(bitext, language)
-            for bitext in (start.bitexts if start else ())
-            for language in self.config.datasets[bitext].languages
-        ]
+        return self.tables_of(start.bitexts) if start else []
 
     # Runs
 
@@ -205,10 +195,10 @@ class Files:
     @cached_property
     def _seeds(self) -> dict[str, set[int]]:
         """The seeds of each run: its own, and those of runs that start from it, as draws do."""
-        seeds: dict[str, set[int]] = {}
+        seeds = {run.id: set(run.seeds) for run in self.runs}
         for run in self.runs:
-            for name in filter(None, (run.id, run.start)):
-                seeds.setdefault(name, set()).update(run.seeds)
+            if run.start:
+                seeds[run.start].update(run.seeds)
         return seeds
 
     def start(self, run: Run, seed: int | str) -> str:
@@ -216,9 +206,7 @@ class Files:
         if int(seed) not in self._seeds[run.id]:
             numbers = ", ".join(map(str, sorted(self._seeds[run.id])))
             raise AtlasError(f"The run {run.id} has no seed {seed}; its seeds are {numbers}.")
-        if run.start:
-            return self.model(self.runs[run.start], seed)
-        return self.encoder(run.base)
+        return self.model(self.runs[run.start], seed) if run.start else self.encoder(run.base)
 
     def pairs(self, run: Run) -> str:
         """Return the word pairs of an adjustment, as token ids."""
@@ -246,22 +234,17 @@ class Files:
 
     def method_inputs(self, run: Run) -> dict[str, str]:
         """Return the files that the methods of a fine-tuning run need, by name."""
-        return {
-            name: file
-            for method in methods_in(run.specification["hyperparameters"]).values()
-            for name, file in method.inputs(run, self).items()
-        }
+        methods = methods_in(run.specification["hyperparameters"]).values()
+        return {k: file for method in methods for k, file in method.inputs(run, self).items()}
 
     def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
         """Return the metric and the languages that decide between the draws of a search."""
         run = self.runs[next(iter(self.runs.searches[search]))]
         family: Any = self.config.runs[run.family]
         criterion = family.search.choose_by.model_dump()[protocol]
-        codes = [
-            code.replace("{language}", run.language or "") for code in criterion["languages"] or []
-        ]
+        codes = filled(criterion["languages"] or [], run.language) or None
         unit = self.config.encodings[family.encoding].scored
-        return {"unit": unit, **criterion, "languages": codes or None}
+        return {"unit": unit, **criterion, "languages": codes}
 
     def choice(self, run: Run) -> str | list[str]:
         """Return what a search has chosen for a run, where the run waits for one."""
@@ -271,10 +254,8 @@ class Files:
     def static_examples(self, family: str, static: str) -> list[str]:
         """Return training and test examples of a family as static vectors read them."""
         item: Any = self.config.runs[family]
-        return [
-            self.encoded(self.static[static], dataset, item.encoding)
-            for dataset in [item.train, *item.evaluate]
-        ]
+        encoder, datasets = self.static[static], [item.train, *item.evaluate]
+        return [self.encoded(encoder, dataset, item.encoding) for dataset in datasets]
 
     # Representations
 
@@ -284,8 +265,7 @@ class Files:
 
     def dictionaries(self, dictionary: str, language: str) -> list[str]:
         """Return the dictionaries that list words of a language: for English all of them."""
-        languages = self.config.datasets[dictionary].languages if language == "en" else [language]
-        return [self.table(dictionary, code) for code in languages]
+        return self.tables_of([dictionary], None if language == "en" else [language])
 
     # Cells
 
@@ -300,10 +280,9 @@ class Files:
 
     def cells(self, run: Run, languages: Sequence[str], **columns: Any) -> list[Cell]:
         """Return a cell per seed and target language of a fine-tuning run, with other columns."""
+        columns["kind"] = run.task
         return [
-            Cell(
-                kind=run.task, language=code, seed=seed, path=self.predictions(run, seed), **columns
-            )
+            Cell(language=code, seed=seed, path=self.predictions(run, seed), **columns)
             for seed in run.seeds
             for code in languages
         ]
@@ -343,27 +322,20 @@ def sources_of(name: str, dataset: Dataset, language: str, languages: Languages)
     if files is None and dataset.files is not None:
         files = [Source(path=dataset.files, partners=list(getattr(dataset, "partners", ())))]
     if not files:
-        raise DataError(
-            "config",
-            f"key datasets.{name}.files_by_language",
-            f"no files for language {language!r}",
-            "add them or drop the language",
-        )
-    return [_filled(source, dataset, languages[language]) for source in files]
-
-
-def _filled(source: Source, dataset: Dataset, language: Language) -> Source:
+        place, fix = f"key datasets.{name}.files_by_language", "add them or drop the language"
+        raise DataError("config", place, f"no files for language {language!r}", fix)
+    row = languages[language]
     values = {
-        "language": language.code,
-        "wiki": language.wiki.replace("-", "_"),  # dump files write zh-classical as zh_classical
-        "pair": "-".join(sorted(["en", language.code])),
-        **language.model_dump(include={"ud_code", "iso639_3", "ntrex", "tatoeba", "ud_name"}),
+        "language": language,
+        "wiki": row.wiki.replace("-", "_"),  # dump files write zh-classical as zh_classical
+        "pair": "-".join(sorted(["en", language])),
+        **row.model_dump(include={"ud_code", "iso639_3", "ntrex", "tatoeba", "ud_name"}),
     }
-
-    return source.model_copy(
-        update={
-            "path": source.path.format(**values),
-            "partners": [partner.format(**values) for partner in source.partners],
-            "format": source.format or getattr(dataset, "format", None),
-        }
-    )
+    return [
+        Source.model_construct(
+            path=source.path.format(**values),
+            format=source.format or getattr(dataset, "format", None),
+            partners=[partner.format(**values) for partner in source.partners],
+        )
+        for source in files
+    ]

@@ -5,31 +5,23 @@ from pathlib import Path
 from mbert_atlas.labels import label, listed
 from mbert_atlas.plan.files import Files
 
-RELEASED = {
-    "mbert": "google-bert/bert-base-multilingual-cased",
-    "embert_hi": "google-bert/bert-base-multilingual-cased",
-    "xlmr": "FacebookAI/xlm-roberta-base",
-}
+_MBERT = "google-bert/bert-base-multilingual-cased"
+RELEASED = {"mbert": _MBERT, "embert_hi": _MBERT, "xlmr": "FacebookAI/xlm-roberta-base"}
 """Repository of the models that papers name, or of the one that a model starts from."""
 _ARCHITECTURES = {"bert": "BERT", "xlm-roberta": "XLM-R"}
 
 
 def brief_name(plan: Files, model: str, encoder: str) -> str:
-    """Return the label of a model in figures: ``4-layer BERT (paper: mBERT)``.
-
-    It is the model's name alone where the encoder of the config is that model.
-    """
-    if _is_released(plan, model, encoder):
-        return label(model)
-    return f"{_name(plan, encoder)} (paper: {label(model)})"
+    """Return the label of a model in figures, ``4-layer BERT (paper: mBERT)``; or only its name."""
+    released = _is_released(plan, model, encoder)
+    return label(model) if released else f"{_name(plan, encoder)} (paper: {label(model)})"
 
 
 def full_name(plan: Files, model: str, encoder: str) -> dict[str, str]:
     """Return the label of a model in tables, and the file that states the size of its encoder.
 
     The label is ``mBERT in the paper; here 4-layer BERT of hidden size 96, pretrained from
-    scratch``. No
-    file means that the label says all; that of an encoder from the hub has to be fetched first.
+    scratch``, without a file. That of an encoder from the hub has to be fetched first.
     """
     if _is_released(plan, model, encoder):
         return {"label": label(model), "config": ""}
@@ -47,10 +39,8 @@ def _is_released(plan: Files, model: str, encoder: str) -> bool:
     """Return whether an encoder is the model that the papers name."""
     item = plan.config.encoders[encoder]
     if item.changed:  # by the texts of one language
-        language = model.rpartition("_")[2]
-        return item.changed.languages == [language] and _is_released(
-            plan, model, item.changed.encoder
-        )
+        is_its_own = item.changed.languages == [model.rpartition("_")[2]]
+        return is_its_own and _is_released(plan, model, item.changed.encoder)
     return item.hub is not None and item.hub.repository == RELEASED.get(model)
 
 

@@ -23,14 +23,10 @@ class Facts:
 
 @dataclass(frozen=True)
 class Need:
-    """What an artifact needs of an encoder.
-
-    ``head``, ``pooler``: a trained one. ``layers``: exactly ``value`` layers. ``layer``: at least
-    ``value``. ``tokenizer``: one of ``TOKENIZERS``.
-    """
+    """What an artifact needs of an encoder: a trained head or pooler, layers, a tokenizer."""
 
     encoder: str  # its name in the config
-    part: Part
+    part: Part  # layers: exactly `value`; layer: at least `value`; tokenizer: of `TOKENIZERS`
     key: str = ""  # of the config that states the value or offers something else
     value: int = 0
 
@@ -64,14 +60,10 @@ class Need:
 def deepest_layer(config: Any, families: Iterable[str]) -> int:
     """Return the last layer that families of fine-tuning runs name, from 1; 0: none."""
     layers = [0]
-    for name in families:
-        for protocol in PROTOCOLS:
-            options = getattr(config.runs[name], protocol)
-            if options is None:
-                continue
-            named = options.reinitialised_layers
-            if isinstance(options.trained_layers, list):
-                named = [*named, *options.trained_layers]
-            layers += [int(item.rpartition("-")[2]) for item in named if item != "embeddings"]
-            layers += [getattr(item, "last_layer", 0) for item in options.methods.values()]
+    found = [getattr(config.runs[name], each) for name in families for each in PROTOCOLS]
+    for options in filter(None, found):
+        trained = options.trained_layers if isinstance(options.trained_layers, list) else []
+        named = {*options.reinitialised_layers, *trained} - {"embeddings"}
+        layers += [int(item.rpartition("-")[2]) for item in named]
+        layers += [getattr(item, "last_layer", 0) for item in options.methods.values()]
     return max(layers)

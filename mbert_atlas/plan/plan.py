@@ -12,21 +12,11 @@ from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.datasets import Source
 from mbert_atlas.config.model import Config
 from mbert_atlas.languages import Languages
+from mbert_atlas.plan import records
 from mbert_atlas.plan.files import Files, sources_of
 from mbert_atlas.plan.models import full_name
 from mbert_atlas.plan.paths import path
-from mbert_atlas.plan.records import (
-    CAPTIONS,
-    Artifact,
-    Distances,
-    Features,
-    Figure,
-    Measurement,
-    PaperPlan,
-    Table,
-    TokenVectors,
-    measured,
-)
+from mbert_atlas.plan.records import Artifact, Figure, Measurement, Table
 
 CLAIMS, REPORTED = "mbert_atlas/papers/{}/claims.yaml", "resources/reported/{}.csv"
 """The files with a paper's claims, and with the numbers that it reports."""
@@ -47,31 +37,25 @@ class Plan(Files):
     ) -> None:
         super().__init__(config, languages, shipped or {})
         self.home, self.results = home, f"results/{config.run}"
-        self.papers: dict[str, PaperPlan] = {
+        self.papers: dict[str, records.PaperPlan] = {
             paper: import_module(f"mbert_atlas.papers.{paper}.artifacts").plan_paper(self)
             for paper in config.papers or ()
         }
-        self.features: dict[str, Features] = self._all("features")
-        self.vectors: dict[str, TokenVectors] = self._all("vectors")
-        self.means: dict[str, Mapping[str, Any]] = self._all("means")
-        self.retrieval: dict[str, Mapping[str, Any]] = self._all("retrieval")
-        self.static_families: dict[str, Mapping[str, Any]] = self._all("static_families")
-        self.distances: dict[str, Distances] = self._all("distances")
-        self.measurements: dict[str, Measurement] = {}
-        self.figures: dict[str, Figure] = {}
-        self.tables: dict[str, Table] = {}
-        self.artifact_of: dict[str, tuple[str, Artifact]] = {}
+        plans = self.papers.values()
+        self.features = {k: item for plan in plans for k, item in plan.features.items()}
+        self.vectors = {k: item for plan in plans for k, item in plan.vectors.items()}
+        self.means = {k: item for plan in plans for k, item in plan.means.items()}
+        self.retrieval = {k: item for plan in plans for k, item in plan.retrieval.items()}
+        self.static_families = {k: it for plan in plans for k, it in plan.static_families.items()}
+        self.distances = {k: item for plan in plans for k, item in plan.distances.items()}
+        self.measurements, self.figures = dict[str, Measurement](), dict[str, Figure]()
+        self.tables, self.artifact_of = dict[str, Table](), dict[str, tuple[str, Artifact]]()
         for paper, plan in self.papers.items():
             for artifact in plan.artifacts:
                 for kind in ("measurements", "figures", "tables"):
                     for item in getattr(artifact, kind):
                         getattr(self, kind)[f"{paper}/{item.name}"] = item
                         self.artifact_of[f"{paper}/{item.name}"] = (paper, artifact)
-
-    def _all(self, kind: str) -> dict[str, Any]:
-        return {
-            key: item for plan in self.papers.values() for key, item in getattr(plan, kind).items()
-        }
 
     # What papers request of shared rules
 
@@ -89,10 +73,10 @@ class Plan(Files):
 
     def store_options(self, features: str) -> dict[str, dict[str, Any]]:
         """Return what is read of each store of features."""
-        return {
-            name: {key: value for key, value in asdict(store).items() if key != "folder"}
-            for name, store in self.features[features].stores.items()
-        }
+        stores = {name: asdict(store) for name, store in self.features[features].stores.items()}
+        for options in stores.values():
+            del options["folder"]
+        return stores
 
     def sample(self, features: str, *options: str) -> dict[str, Any]:
         """Return some options of a sample of features."""
@@ -117,9 +101,8 @@ class Plan(Files):
     def heldout_pairs(self, distances: str, language: str) -> str:
         """Return the word pairs whose distances are measured."""
         item = self.distances[distances]
-        return path(
-            "pairs", encoder=item.encoder, dataset=item.bitext, language=language, part="heldout"
-        )
+        names = {"encoder": item.encoder, "dataset": item.bitext, "language": language}
+        return path("pairs", **names, part="heldout")
 
     def distance_models(self, distances: str, language: str, seed: str) -> dict[str, list[Any]]:
         """Return ``panel``, ``protocols`` and ``folder`` of every model of one seed.
@@ -137,11 +120,8 @@ class Plan(Files):
                         continue
                     folder = self.model(run, seed)
                 rows.setdefault((panel, folder), []).append(protocol)
-        return {
-            "panel": [panel for panel, _ in rows],
-            "protocols": list(rows.values()),
-            "folder": [folder for _, folder in rows],
-        }
+        panels, folders = zip(*rows, strict=True) if rows else ((), ())
+        return {"panel": list(panels), "protocols": list(rows.values()), "folder": list(folders)}
 
     # What papers say
 
@@ -150,9 +130,7 @@ class Plan(Files):
         names: dict[str, dict[str, dict[str, str]]] = {}
         for paper, plan in self.papers.items():
             shared = [item.columns for one in plan.artifacts for item in one.measurements]
-            models = {
-                columns["model"]: columns["model"] for columns in shared if "model" in columns
-            }
+            models = {columns.get("model", ""): columns.get("model", "") for columns in shared}
             names[paper] = {
                 model: full_name(self, model, encoder)
                 for model, encoder in {**models, **plan.models}.items()
@@ -166,14 +144,13 @@ class Plan(Files):
 
     def headline(self, key: str) -> str:
         """Return the name of an artifact as the paper has it: Table 1, Appendix A."""
-        kind, number = re.match(r"([a-z]+)([A-Z]|\d+)", self.artifact_of[key][1].name).groups()  # type: ignore[union-attr]
+        kind, number = re.findall(r"^([a-z]+)([A-Z]|\d+)", self.artifact_of[key][1].name)[0]
         return f"{kind.capitalize()} {number}"
 
     def caption(self, figure: str) -> str:
-        """Return what the report says below a figure."""
+        """Return what a figure shows and how to read it."""
         artifact = self.artifact_of[figure][1]
-        shared = CAPTIONS.get(self.figures[figure].draw, "")
-        return artifact.caption or f"**{artifact.title}.** {shared}"
+        return artifact.caption or records.CAPTIONS.get(self.figures[figure].draw, "")
 
     def table_measurements(self, table: str) -> list[str]:
         """Return the measurements that a table shows."""
@@ -210,13 +187,14 @@ class Plan(Files):
         return Figure(
             name,
             "figures.transfer:draw_transfer",
-            lambda: measured(paper, name),
+            lambda: records.measured(paper, name),
             lambda: {
                 "title": title,
                 "names": {**self.language_names(), **(conditions or {})},
                 "order": self.condition_order(paper, figures_only),
             },
             reported=True,
+            intervals=True,
         )
 
     # What pages show
@@ -238,9 +216,7 @@ class Plan(Files):
     def papers_shown(self, scope: str) -> list[str]:
         """Return the papers of which a scope shows anything."""
         if scope == "available/":
-            return [
-                paper for paper in self.papers if any(map(self.existing, self.measured("", paper)))
-            ]
+            return [paper for paper in self.papers if self.measured(scope, paper)]
         return list(dict.fromkeys(paper for paper, _ in self.shown(scope)))
 
     def measured(self, scope: str, paper: str = "", kind: str = "measurement") -> list[str]:
@@ -255,12 +231,8 @@ class Plan(Files):
 
     def made(self, scope: str, paper: str = "") -> list[str]:
         """Return the files that a scope shows; no rule makes those of ``available/``."""
-        paths = [
-            path
-            for name, artifact in self.shown(scope, paper)
-            for path in self.targets(name, artifact)
-        ]
-        return [self.existing(path) for path in paths] if scope == "available/" else paths
+        shown = [path for item in self.shown(scope, paper) for path in self.targets(*item)]
+        return list(map(self.existing, shown)) if scope == "available/" else shown
 
     def drawn(self, scope: str, paper: str = "") -> list[dict[str, str]]:
         """Return paper, artifact and path of the figures that a scope shows."""
@@ -310,9 +282,8 @@ class Plan(Files):
         codes = languages or item.languages
 
         def placed(source: Source) -> dict[str, Any]:
-            file, *partners = [
-                self.resolved(self.upstream(name)) for name in (source.path, *source.partners)
-            ]
+            names = map(self.upstream, (source.path, *source.partners))
+            file, *partners = map(self.resolved, names)
             return source.model_dump(mode="json") | {"path": file, "partners": partners}
 
         return {
@@ -344,13 +315,7 @@ class Plan(Files):
 
     def aligned(self) -> list[tuple[str, str]]:
         """Return the bitexts and languages whose words are aligned."""
-        return sorted(
-            {
-                *(
-                    (run.specification["bitext"], str(run.language))
-                    for run in self.runs
-                    if run.kind == "adjustment"
-                ),
-                *((item.bitext, code) for item in self.distances.values() for code in item.panels),
-            }
-        )
+        adjustments = [run for run in self.runs if run.kind == "adjustment"]
+        pairs = {(run.specification["bitext"], str(run.language)) for run in adjustments}
+        measured = self.distances.values()
+        return sorted(pairs | {(item.bitext, code) for item in measured for code in item.panels})

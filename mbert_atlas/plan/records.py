@@ -16,10 +16,10 @@ from mbert_atlas.plan.needs import Need
 from mbert_atlas.plan.paths import path
 
 CAPTIONS = {
-    "figures.transfer:draw_transfer": "Scores by test set and language, or gains over a condition: "
-    "trained on one or more languages, tested on every language. Small dots are seeds, large ones "
+    "figures.transfer:draw_transfer": "Scores by test set and language, or gains over a condition, "
+    "trained on one or more languages and tested on each. Small dots are seeds, large markers "
     "their mean; hollow markers are the reported values where they may be compared. One panel per "
-    "protocol.",
+    "protocol. To read it, compare the markers within a row: right of another is better.",
 }
 """Captions of shared kinds of figures, for artifacts without a caption."""
 Cells = Callable[[], Sequence[Cell]]
@@ -31,15 +31,12 @@ class Measurement:
     """One file ``measurements/<paper>/<name>.csv``."""
 
     name: str  # of the file, usually the artifact's
-    # `module:function`; called as `function(cells, **options)`, it returns rows with some of
-    # `mbert_atlas.schemas.MEASUREMENT_COLUMNS`.
+    # `module:function`; `function(cells, **options)` returns rows of `schemas.MEASUREMENT_COLUMNS`.
     measure: str
     cells: Cells  # what is measured, with its files: the job's input
     options: Options = dict  # keyword arguments of the function, plain JSON values
     columns: Mapping[str, str] = field(default_factory=dict)  # that all rows share
-    # Key of the config's `resources` for a job that is submitted; empty: the job takes seconds and
-    # runs where Snakemake does.
-    resources: str = ""
+    resources: str = ""  # key of the config's `resources` if the job is submitted, not local
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,8 @@ class Figure:
     # The function also takes `reported`, the path of the paper's reported numbers, or none where
     # the run cannot be compared with the paper.
     reported: bool = False
+    # The function also takes `intervals`, of the numbers of the measurement that it draws.
+    intervals: bool = False
     language: str = "all"  # what the report says of it, as the protocol
     protocol: str = "both"
 
@@ -73,7 +72,7 @@ class Artifact:
 
     name: str  # as in `snakemake <paper>_<name>`
     title: str = ""  # what it shows
-    caption: str = ""  # what the report says below it, reStructuredText
+    caption: str = ""  # what its figures show and how to read them, as plain text
     measurements: Sequence[Measurement] = ()  # another artifact's are not repeated
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
@@ -82,22 +81,22 @@ class Artifact:
 
 
 def measured(paper: str, *names: str) -> list[Cell]:
-    """Return a cell per measurement of a paper."""
-    return [Cell(path=path("measurement", paper=paper, name=name)) for name in names]
+    """Return a cell per measurement of a paper, with the values on resampled test sets."""
+    return [
+        Cell(
+            path=path("measurement", paper=paper, name=name),
+            paths={"resamples": path("resamples", paper=paper, name=name)},
+        )
+        for name in names
+    ]
 
 
 def table_artifact(
-    name: str,
-    title: str,
-    measurements: Sequence[Measurement],
-    *,
-    facts: Sequence[Mapping[str, str]] = (),
-    facts_from: str = "",
-    **more: Any,
+    name: str, title: str, measurements: Sequence[Measurement], **more: Any
 ) -> Artifact:
-    """Return an artifact with a table of all its measurements, if it has any."""
-    table = Table(name, [item.name for item in measurements], facts, facts_from)
-    tables = [table] if measurements else []
+    """Return an artifact with a table of all its measurements; ``more`` are options of both."""
+    facts = {key: more.pop(key) for key in ("facts", "facts_from") if key in more}
+    tables = [Table(name, [item.name for item in measurements], **facts)] if measurements else []
     return Artifact(name, title, measurements=measurements, tables=tables, **more)
 
 
@@ -105,17 +104,11 @@ def figures_by_protocol(
     name: str, draw: str, cells: Cells, options: Mapping[str, Any], **more: Any
 ) -> list[Figure]:
     """Return a figure per protocol, which is among the options of ``draw``."""
-    return [
-        Figure(
-            f"{name}.{protocol}",
-            draw,
-            cells,
-            partial(dict, options, protocol=protocol),
-            protocol=protocol,
-            **more,
-        )
-        for protocol in PROTOCOLS
-    ]
+    figures = []
+    for protocol in PROTOCOLS:
+        shown = partial(dict, options, protocol=protocol)
+        figures.append(Figure(f"{name}.{protocol}", draw, cells, shown, protocol=protocol, **more))
+    return figures
 
 
 @dataclass(frozen=True)
@@ -130,18 +123,14 @@ class Store:
 
 @dataclass(frozen=True)
 class Features:
-    """Vectors of some stores under a model: ``features/<name>/<model>``.
-
-    The last three are options of language identification on them, of their clusters and
-    projections, and of similarity between languages, where these are wanted.
-    """
+    """Vectors of some stores under a model: ``features/<name>/<model>``."""
 
     stores: Mapping[str, Store]  # by name
     pooling: str  # see `mbert_atlas.encoders.hidden_states`
     layers: str | Sequence[int]  # `last`, `all`, or some layers
-    probe: Mapping[str, Any] | None = None
-    sample: Mapping[str, Any] | None = None
-    similarity: Mapping[str, Any] | None = None
+    probe: Mapping[str, Any] | None = None  # options of language identification, if wanted
+    sample: Mapping[str, Any] | None = None  # of clusters and projections
+    similarity: Mapping[str, Any] | None = None  # of the similarity between languages
 
 
 @dataclass(frozen=True)
@@ -152,8 +141,7 @@ class TokenVectors:
     summed: int  # tokens of each language whose moments are kept
     probed: int  # tokens of each language that are kept for probes
     languages_per_job: int  # that one job encodes
-    # Sets of languages with separate directions, by name.
-    language_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    language_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)  # own directions
 
 
 @dataclass(frozen=True)
@@ -170,8 +158,7 @@ class Distances:
 class Curves:
     """How runs are compared: the points of some measurements, drawn next to those of other runs."""
 
-    # `module:function`; `function(rows)` of the measurements under one protocol returns a table for
-    # `mbert_atlas.figures.curves.curve_grid`.
+    # `module:function` of the rows under one protocol: a table for `figures.curves.curve_grid`.
     points: str
     measurements: Sequence[str]  # names of those that it shows, of one artifact
     along_label: str
@@ -199,5 +186,4 @@ class PaperPlan:
     # Families of fine-tuning runs that static vectors learn as well, with the network that learns.
     static_families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     distances: Mapping[str, Distances] = field(default_factory=dict)  # by `<paper>/...`
-    # What artifacts need of encoders, by their names.
-    needs: Mapping[str, Sequence[Need]] = field(default_factory=dict)
+    needs: Mapping[str, Sequence[Need]] = field(default_factory=dict)  # of encoders, by artifact

@@ -56,14 +56,12 @@ class RunTable:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._by_key: dict[tuple[str, str | None, Protocol], Run] = {}
-        self._by_id: dict[str, Run] = {}
-        self._by_content: dict[str, Run] = {}
-        self.searches: dict[str, dict[str, Draw]] = {}
+        self._by_key = dict[tuple[str, str | None, Protocol], Run]()
+        self._by_id, self._by_content = dict[str, Run](), dict[str, Run]()
+        self.searches = dict[str, dict[str, Draw]]()
         """By name, ``family[-language]``: what each draw sets, by the id of its run."""
         for name, family in config.runs.items():
-            languages: list[str | None] = [*family.languages] if family.languages else [None]
-            for language in languages:
+            for language in family.languages or [None]:
                 for protocol in PROTOCOLS:
                     self.get(name, language, protocol)
                 if family.kind == "finetuning" and family.search:
@@ -87,15 +85,12 @@ class RunTable:
             hyperparameters = changed.specification(common["encoding"]["task"])
             if labelled := base.specification["hyperparameters"].get("labelled_subword"):
                 hyperparameters["labelled_subword"] = labelled
-            evaluated = self._evaluated(search.evaluate, language)
-            changes = {"evaluate": evaluated, "hyperparameters": hyperparameters}
-            run = replace(
-                base,
-                id=f"{name}-draw{number:02d}",
-                family=family,
-                seeds=(search.training_seed,),
-                specification=common | changes,
-            )
+            specification = common | {
+                "evaluate": self._evaluated(search.evaluate, language),
+                "hyperparameters": hyperparameters,
+            }
+            seeds, run_id = (search.training_seed,), f"{name}-draw{number:02d}"
+            run = replace(base, id=run_id, family=family, seeds=seeds, specification=specification)
             draws[run.id] = values
             if self._by_id.setdefault(run.id, run) is not run:
                 problem = f"the search for {name!r} has a run of this name"
@@ -140,10 +135,11 @@ class RunTable:
     def _resolve(self, family: str, language: str | None, protocol: Protocol) -> Run:
         spec = self._config.runs[family]
         is_original = spec.encoder in self._config.encoders
-        starts = [
-            None if is_original else self.get(spec.encoder, language, each) for each in PROTOCOLS
-        ]
-        start = starts[PROTOCOLS.index(protocol)]
+        starts = {
+            each: None if is_original else self.get(spec.encoder, language, each)
+            for each in PROTOCOLS
+        }
+        start = starts[protocol]
         name, base = _name(family, language), start.base if start else spec.encoder
         labelled = self._labelled_subwords(spec, base)
         specification: dict[str, Any] = {"kind": spec.kind, "encoder": spec.encoder}
@@ -160,10 +156,11 @@ class RunTable:
             if spec.search and spec.search.use == "chosen":
                 chosen_by = protocol if spec.corrected else "published"
                 specification["search"] = f"{name}.{chosen_by}"
-        is_corrected = (
-            spec.corrected not in (None, spec.published) or len(set(labelled.values())) > 1
+        differs = (
+            spec.corrected not in (None, spec.published)
+            or len(set(labelled.values())) > 1
+            or starts["published"] != starts["corrected"]
         )
-        differs = is_corrected or starts[0] != starts[1]
         return Run(
             id=f"{name}.{protocol}" if differs else name,
             family=family,
@@ -189,15 +186,13 @@ class RunTable:
             "hyperparameters": options.specification(encoding.task),
         }
         if spec.train_languages:
-            specification["train_languages"] = _filled(spec.train_languages, language)
+            specification["train_languages"] = filled(spec.train_languages, language)
         for method in options.methods.values():
             specification |= method.specification(start.specification if start else None)
-            if method.language_data and spec.language_data:
-                data = spec.language_data
+            if method.language_data and (data := spec.language_data):
+                encoding = self._config.encodings[data.encoding]
                 specification["language_data"] = data.model_dump()
-                specification["language_encoding"] = self._config.encodings[
-                    data.encoding
-                ].relevant()
+                specification["language_encoding"] = encoding.relevant()
         return specification
 
     def _labelled_subwords(
@@ -216,34 +211,33 @@ class RunTable:
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None
     ) -> dict[str, list[str]]:
-        codes = {name: self._config.datasets[name].languages for name in evaluate}
-        by_dataset = {
-            name: [code for code in _filled(languages, language) if code in codes[name]]
-            for name, languages in evaluate.items()
-        }
-        return {name: languages for name, languages in by_dataset.items() if languages}
+        """Return the languages of each test set that it has, ``{language}`` filled in."""
+        found = dict[str, list[str]]()
+        for name, languages in evaluate.items():
+            known = self._config.datasets[name].languages
+            if codes := [code for code in filled(languages, language) if code in known]:
+                found[name] = codes
+        return found
 
 
 def _name(family: str, language: str | None) -> str:
     return f"{family}-{language}" if language else family
 
 
-def _filled(languages: list[str], language: str | None) -> list[str]:
+def filled(languages: list[str], language: str | None) -> list[str]:
+    """Return languages with that of a run in place of ``{language}``."""
     return [item.replace("{language}", language or "") for item in languages]
 
 
 def _combinations(name: str, search: Search) -> list[Draw]:
     """Return what draws set: every combination, or a sample, another one for each ``name``."""
-    combinations = [
-        dict(zip(search.space, values, strict=True))
-        for values in itertools.product(*search.space.values())
-    ]
-    if search.kind == "grid" or search.draws is None:
+    space = itertools.product(*search.space.values())
+    combinations = [dict(zip(search.space, values, strict=True)) for values in space]
+    if search.draws is None:
         return combinations
-    if len(combinations) < search.draws:
-        problem = f"{search.draws} different draws are requested, but the space holds "
-        problem += str(len(combinations))
+    if (held := len(combinations)) < search.draws:
+        problem = f"{search.draws} different draws are requested, but the space holds {held}"
         where, fix = f"key runs.{name}.search.draws", "request fewer or widen it"
         raise DataError("config", where, problem, fix)
-    chosen = generator(search.seed, "search", name).permutation(len(combinations))
+    chosen = generator(search.seed, "search", name).permutation(held)
     return [combinations[number] for number in chosen[: search.draws]]

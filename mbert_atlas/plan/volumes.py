@@ -1,7 +1,7 @@
 """How many examples and subwords datasets and token stores hold, and what files weigh.
 
-Files that exist count as they are; upstream files that exist by their bytes. For the rest there are
-limits and sizes in the config, and assumptions in ``resources/prediction/volumes.csv``.
+Files that exist count as they are, upstream files by their bytes. For the rest there are limits and
+sizes in the config, and assumptions in ``resources/prediction/volumes.csv``.
 """
 
 from collections import defaultdict
@@ -96,10 +96,9 @@ class Volumes:
 
     def dataset(self, name: str, languages: Collection[str] | None = None) -> Volume:
         """Return the volume of a dataset in all or some of its languages."""
-        codes = self.config.datasets[name].languages
-        examples = sum(
-            self.count(name, code) for code in codes if languages is None or code in languages
-        )
+        known = self.config.datasets[name].languages
+        codes = known if languages is None else [code for code in known if code in languages]
+        examples = sum(self.count(name, code) for code in codes)
         return Volume(examples, examples * self._assumed(name)[1])
 
     def table(self, path: str) -> Volume:
@@ -147,13 +146,11 @@ class Volumes:
             return self.shape(self.plan.runs[name].base)
         item = self.config.encoders[name]
         if item.scratch:
-            options = item.scratch.pretraining
-            inner, words = options.intermediate_size, options.vocabulary_size
-            return Shape(options.layers, options.hidden_size, inner, words)
+            it = item.scratch.pretraining
+            return Shape(it.layers, it.hidden_size, it.intermediate_size, it.vocabulary_size)
         if item.changed:
             old, more = self.shape(item.changed.encoder), item.changed.extension
-            words = old.vocabulary + (more.pieces or more.vocabulary_size)
-            return replace(old, vocabulary=words)
+            return replace(old, vocabulary=old.vocabulary + (more.pieces or more.vocabulary_size))
         config = Path(self.plan.resolved(self.plan.encoder(name))) / "config.json"
         values = read_json(config) if config.exists() else {}  # not fetched yet
         keys = ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
@@ -249,13 +246,12 @@ class Volumes:
             options = self.plan.head_fitting()
         else:
             options = self.plan.pretraining(job.wildcards_dict["encoder"])
-        by_language: dict[str, Volume] = defaultdict(Volume)
+        texts = options.get("texts_per_language") or inf
+        subwords = (options.get("sentences_per_language") or inf) * _SUBWORDS_OF_SENTENCE
+        by_language, total = defaultdict[str, Volume](Volume), Volume()
         for path in map(str, job.input.texts):
             by_language[self.made_by[path].wildcards_dict["language"]] += self.table(path)
-        total = Volume()
         for volume in by_language.values():
-            texts = options.get("texts_per_language") or inf
-            subwords = (options.get("sentences_per_language") or inf) * _SUBWORDS_OF_SENTENCE
             limits = (texts / max(volume.examples, 1), subwords / max(volume.subwords, 1))
             total += volume * min(1.0, *limits)
         return total.shortened(options["max_length"])

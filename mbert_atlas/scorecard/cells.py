@@ -67,7 +67,7 @@ class CellLine(NamedTuple):
 def read_cells(
     paths: Iterable[Path], columns: Sequence[str] = REPORTED_COLUMNS
 ) -> Iterator[CellLine]:
-    """Yield the lines of CSV files, reported numbers or others, whose headers have these columns.
+    """Yield the lines of CSV files whose headers have these columns.
 
     A DataError names file and line if columns are missing, a row has other fields than the header,
     or a cell (under one protocol and seed) occurs twice.
@@ -137,9 +137,8 @@ def write_reasons(rows: Iterable[tuple[str, str, str]], path: Path | str) -> Non
 
 def read_reasons(path: Path | str) -> dict[tuple[str, str], str]:
     """Read what :func:`write_reasons` wrote: by paper and artifact the reasons, joined."""
-    reasons: dict[tuple[str, str], str] = {}
+    reasons = defaultdict[tuple[str, str], list[str]](list)
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            key = (row["paper"], row["artifact"])
-            reasons[key] = f"{reasons.get(key, '')} {row['reason']}".strip()
-    return reasons
+            reasons[row["paper"], row["artifact"]].append(row["reason"])
+    return {key: " ".join(some) for key, some in reasons.items()}

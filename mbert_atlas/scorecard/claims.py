@@ -3,6 +3,7 @@
 import difflib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -41,7 +42,7 @@ class Difference(ConfigModel):
     @property
     def columns(self) -> set[Column]:
         """The columns in which its terms differ."""
-        return {column for cells in [*self.plus, *self.minus] for column in cells}
+        return {*chain(*self.plus, *self.minus)}
 
 
 class Expected(ConfigModel):
@@ -99,9 +100,9 @@ class Claim(ConfigModel):
 
     def sides(self, difference: Difference) -> list[tuple[int, Cells]]:
         """Return the sign and the names by column of each term of a difference."""
-        signed = [(1, each) for each in difference.plus] + [(-1, each) for each in difference.minus]
         common: Cells = {"artifact": [self.artifact], **self.of}
-        return [(sign, common | cells) for sign, cells in signed]
+        signed = ((1, difference.plus), (-1, difference.minus))
+        return [(sign, common | cells) for sign, side in signed for cells in side]
 
 
 class Parts(ConfigModel):
@@ -141,13 +142,12 @@ class Claims(ConfigModel):
         """Return reported numbers, and the means of which all parts are reported."""
         numbers = dict(reported)
         for column, by_name in self.means.items():
-            place = KEY.index(column)
             for name, parts in by_name.items():
                 for key in reported:
-                    cells = [(*key[:place], part, *key[place + 1 :]) for part in parts]
+                    cells = [_renamed(key, {column: part}) for part in parts]
                     if key == cells[0] and all(cell in reported for cell in cells):
                         mean = sum(reported[cell] for cell in cells) / len(cells)
-                        numbers[(*key[:place], name, *key[place + 1 :])] = mean
+                        numbers[_renamed(key, {column: name})] = mean
         return numbers
 
 
@@ -165,9 +165,9 @@ class CellEffect(NamedTuple):
 def read_claims(path: Path, paper: str, reported: Path, languages: Collection[str] = ()) -> Claims:
     """Read the claims of a paper and check every name in them and in its reported numbers.
 
-    The reported numbers define its artifacts, conditions and metrics; ``languages`` are the codes
-    that these may have as source and target, with none that is not checked. A DataError names file,
-    line, key and fix of the first mistake.
+    The reported numbers define its artifacts, conditions and metrics; ``languages``, if any, are
+    the codes that these may have as source and target. A DataError names file, line, key and fix of
+    the first mistake.
     """
     lines = list(read_cells([reported]))
     keys = {line.key for line in lines}
@@ -203,10 +203,8 @@ def _check_reported(
                 if name not in names:
                     near = difflib.get_close_matches(name, names, 3, 0.5)
                     hint = f"; did you mean {', '.join(near)}?" if near else ""
-                    raise line.error(
-                        f"{name!r} is not defined as {column}{hint}",
-                        f"correct it, or list it under `reported` in {path}",
-                    )
+                    problem = f"{name!r} is not defined as {column}{hint}"
+                    raise line.error(problem, f"correct it, or list it under `reported` in {path}")
 
 
 def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
@@ -241,39 +239,36 @@ def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Itera
 
 def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
     """Check that some number of the artifact has each name."""
+    reported_names = {column: {key[KEY.index(column)] for key in reported} for column in COLUMNS}
+
+    def check(at: str, names: Any, column: str, more: Collection[str] = ()) -> None:
+        for name in _listed(names):
+            check_name(at, name, {*reported_names[column], *more}, f" as {column} of {paper}")
+
     for column, by_name in read.means.items():
-        values = {key[KEY.index(column)] for key in reported}
         for name, parts in by_name.items():
-            for part in parts:
-                check_name(f"means.{column}.{name}", part, values, f" as {column} of {paper}")
-    _check_pooling(read, paper, reported)
-    artifacts = {key[1] for key in reported} | set(read.unreported.get("artifact", []))
+            check(f"means.{column}.{name}", parts, column)
+    for common, tasks in read.tasks.items():
+        check(f"tasks.{common}", tasks, "task")
+    for number, difference in enumerate(read.differences):
+        for cells in (difference.of, difference.score, difference.reference):
+            for column, names in cells.items():
+                more = ["", *read.unreported.get(column, [])]
+                check(f"differences.{number}", names, column, more)
+    artifacts = {*reported_names["artifact"], *read.unreported.get("artifact", [])}
     for name, claim in read.claims.items():
         at = f"claims.{name}"
         if check_name(f"{at}.artifact", claim.artifact, artifacts, f" as an artifact of {paper}"):
-            for difference in claim.effect:
-                for _, names in claim.sides(difference):
-                    _check_term(read, at, claim, names, reported)
-                    if missing := difference.columns - set(names):
-                        raise Mistake(
-                            f"{at}.effect",
-                            f"one side names the column {min(missing)!r}, another leaves it free",
-                            "name it on all sides, or in `of`",
-                        )
+            _check_effect(read, at, claim, reported)
 
 
-def _check_pooling(read: Claims, paper: str, reported: Collection[Key]) -> None:
-    tasks = {key[KEY.index("task")] for key in reported}
-    for common, names_of in read.tasks.items():
-        for name in names_of:
-            check_name(f"tasks.{common}", name, tasks, f" as task of {paper}")
-    for number, parts in enumerate(read.differences):
-        for cells in (parts.of, parts.score, parts.reference):
-            for column, names in cells.items():
-                values = {key[KEY.index(column)] for key in reported}
-                values |= {"", *read.unreported.get(column, [])}
-                for name in _listed(names):
-                    check_name(f"differences.{number}", name, values, f" as {column} of {paper}")
+def _check_effect(read: Claims, at: str, claim: Claim, reported: Collection[Key]) -> None:
+    for difference in claim.effect:
+        for _, names in claim.sides(difference):
+            _check_term(read, at, claim, names, reported)
+            if missing := difference.columns - set(names):
+                problem = f"one side names the column {min(missing)!r}, another leaves it free"
+                raise Mistake(f"{at}.effect", problem, "name it on all sides, or in `of`")
 
 
 def _check_term(

@@ -38,19 +38,18 @@ def compare(
 ) -> pd.DataFrame:
     """Compare measured with reported values and judge each, see :mod:`.rules`.
 
-    Measurements are CSV files with the columns ``MEASUREMENT_COLUMNS``, one row per cell, protocol
-    and seed (empty where a value has none), in the unit of the reported files, which have the first
-    nine of these columns and ``value``. ``X_significant_vs_<condition>`` (0 or 1, no seed) is 1 if
-    metric X differs significantly from that condition; where reported, if the paper has a star.
-    Contrasts are the comparisons of conditions, by paper. Nothing is judged under presets that
-    don't follow the papers, which are not ``comparable``. Files of cells that are
+    Measurements are CSV files with the columns ``MEASUREMENT_COLUMNS``, in the unit of the reported
+    files, which have the first nine of these columns and ``value``.
+    ``X_significant_vs_<condition>`` (no seed) is 1 if metric X differs significantly from that
+    condition, or where the paper has a star, else 0. Contrasts are the comparisons of conditions,
+    by paper. Nothing is judged if the run is not ``comparable``. Files of cells that are
     ``not_reproducible`` have the column ``reason``.
 
     Returns the columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,
     cells that only we have after them, differences and extras at the end of their artifact.
     Standard deviations are those of a sample (ddof 1), NaN below two seeds. ``difference`` is
-    measured - reported. A DataError names file and line if columns are missing, a number is not a
-    number, a cell occurs twice, or a reported metric has no tolerance or no contrast.
+    measured - reported. A DataError names file and line as for :func:`.measured_cells`, or if a
+    reported metric has no tolerance or no contrast.
     """
     by_condition: dict[Key, list[rules.Contrast]] = {}
     for paper, declared in contrasts.items():
@@ -96,12 +95,13 @@ def _rows(
         differences = []
         for contrast in reversed(contrasts.get((key[0], key[1], key[4]), [])):
             star = (*key[:8], f"{key[8]}{_SIGNIFICANT}{contrast.baseline}")
-            is_tested = key in printed and (*key[:2], star[8]) in metrics
-            tested = {
-                name: cells[star].values[None] for name, cells in ours.items() if star in cells
+            stars = {
+                name: bool(cells[star].values[None])
+                for name, cells in ours.items()
+                if star in cells
             }
-            stars = {name: bool(value) for name, value in tested.items()}
-            stars |= {"reported": bool(printed.get(star))} if is_tested else {}
+            if key in printed and (*key[:2], star[8]) in metrics:
+                stars["reported"] = bool(printed.get(star))
             artifact = contrast.baseline_artifact or key[1]
             base = (key[0], artifact, *key[2:4], contrast.baseline, *key[5:])
             paired = {
@@ -182,9 +182,8 @@ def _check_metric(line: CellLine, contrasts: _ByCondition) -> None:
     _, mark, baseline = metric.partition(_SIGNIFICANT)
     declared = [one.baseline for one in contrasts.get((paper, artifact, condition), [])]
     if not mark and rules.metric_of(metric, condition) is None:
-        problem = f"metric {metric!r} has no tolerance"
         fix = "correct the name or add the metric to mbert_atlas/scorecard/rules.py"
-        raise line.error(problem, fix)
+        raise line.error(f"metric {metric!r} has no tolerance", fix)
     if mark and baseline not in declared:
         problem = f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}"
         fix = f"correct the row or declare it in mbert_atlas/papers/{paper}/artifacts.py"

@@ -1,5 +1,6 @@
 """The page that compares finished runs: claims by run, and each paper's main curves."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,15 +70,13 @@ def write_comparison(
         plan = papers.get(paper, PaperPlan(paper, []))
         of_paper = claims[claims["paper"] == paper]
         compared = compare_claims(of_paper, names, len(results), comparable=comparable)
+        numbers = Counter(claim.agreement for claim in compared)
+        agreements = (SAME, DIFFERENT, OPPOSITE, SINGLE, NONE)
         section = {
             "key": paper,
             "title": plan.title,
             "claims": compared,
-            "agreement": {
-                name: number
-                for name in (SAME, DIFFERENT, OPPOSITE, SINGLE, NONE)
-                if (number := [claim.agreement for claim in compared].count(name))
-            },
+            "agreement": {name: numbers[name] for name in agreements if numbers[name]},
             "counts": [count_verdicts(rows) for _, rows in of_paper.groupby("run", sort=False)],
             "curves": _draw(results, paper, plan, names, output / "figures"),
         }
@@ -85,20 +84,20 @@ def write_comparison(
     write_csv(claims, table)
     facts = dict.fromkeys(name for one in results for name in one.facts)
     by_fact = {name: [one.facts.get(name, "–") for one in results] for name in facts}
+    minor = {  # encoders that are the same in all runs
+        name: texts[0]
+        for name, texts in by_fact.items()
+        if name.startswith(ENCODER) and len(set(texts)) == 1
+    }
     render(
         "comparison.html.j2",
         output / "index.html",
         Setting(", ".join(one.label for one in results), comparable),
         runs=[one.label for one in results],
-        facts={name: texts for name, texts in by_fact.items() if not _is_minor(name, texts)},
-        minor={name: texts[0] for name, texts in by_fact.items() if _is_minor(name, texts)},
+        facts={name: texts for name, texts in by_fact.items() if name not in minor},
+        minor=minor,
         papers=sections,
     )
-
-
-def _is_minor(name: str, texts: Sequence[str]) -> bool:
-    """Whether a fact is an encoder that is the same in all runs."""
-    return name.startswith(ENCODER) and len(set(texts)) == 1
 
 
 def _aligned(results: Sequence[Results]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit  # scipy.sta
 
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import KEY, Key, Measured
-from mbert_atlas.scorecard.claims import Expected
+from mbert_atlas.scorecard.claims import Claims, Expected
 from mbert_atlas.scorecard.seeds import Pools, Term
 
 _METRIC, _CONDITION = KEY.index("metric"), KEY.index("condition")
@@ -22,43 +22,45 @@ _ROUNDING = 1e-12
 
 
 class Scale(NamedTuple):
-    """The scale on which an effect is about normal, and where the effect can be."""
+    """Where an effect can be. A level is about normal as the logit of its place between the ends.
+
+    Of a correlation, from -1 to 1, that is Fisher's z times 2.
+    """
 
     low: float = -math.inf
     high: float = math.inf
-    kind: str = "plain"  # logit of a share between low and high, fisher of a correlation
+    is_level: bool = False
     n: float = math.inf  # items, or points
 
     def of(self, value: float) -> float:
         """Return a value on this scale, infinite at its ends."""
-        if self.kind == "plain":
+        if not self.is_level:
             return value
-        value = min(max(value, self.low), self.high)
-        if self.kind == "logit":
-            return float(logit((value - self.low) / (self.high - self.low)))
-        with np.errstate(divide="ignore"):
-            return float(np.arctanh(value))
+        return float(logit(self._share(min(max(value, self.low), self.high))))
 
     def back(self, value: float) -> float:
         """Return a value of this scale in its unit, inside the range of what is possible."""
-        if self.kind == "logit":
+        if self.is_level:
             return self.low + (self.high - self.low) * float(expit(value))
-        value = math.tanh(value) if self.kind == "fisher" else value
         return min(max(value, self.low), self.high)
 
     def inside(self, value: float) -> float:
-        """Return a value away from the ends, by two items of either kind or one point."""
-        if self.kind == "logit":
-            share = (value - self.low) / (self.high - self.low)
-            share = share if math.isinf(self.n) else (share * self.n + 2) / (self.n + 4)
-            value = self.low + (self.high - self.low) * share
-        return min(max(value, -1 + 1 / self.n), 1 - 1 / self.n) if self.kind == "fisher" else value
+        """Return a level away from the ends, by two items of either kind or one point."""
+        if not self.is_level or math.isinf(self.n):
+            return value
+        if self.low < 0:  # a correlation
+            return min(max(value, -1 + 1 / self.n), 1 - 1 / self.n)
+        share = (self._share(value) * self.n + 2) / (self.n + 4)
+        return self.low + (self.high - self.low) * share
 
     def slope(self, value: float) -> float:
-        """Return the derivative at a value: d logit(p) = dp / p(1-p), d atanh(r) = dr / (1-r²)."""
-        if self.kind == "logit":
+        """Return the derivative at a value, d logit(p) = dp / p(1-p) of a level."""
+        if self.is_level:
             return (self.high - self.low) / ((value - self.low) * (self.high - value))
-        return 1 / (1 - value**2) if self.kind == "fisher" else 1.0
+        return 1.0
+
+    def _share(self, value: float) -> float:
+        return (value - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True)
@@ -85,25 +87,24 @@ class Estimate:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval that covers 1 - ``level``; it contains the effect."""
-        centre = self.scale.inside(self.effect)
-        half = _quantile(1 - level / 2, self.freedom) * self._error(centre)
-        low, high = (self.scale.back(self.scale.of(centre) + end) for end in (-half, half))
+        centre, error = self._on_scale()
+        half = _quantile(1 - level / 2, self.freedom) * error
+        low, high = (self.scale.back(centre + end) for end in (-half, half))
         return min(low, self.effect), max(high, self.effect)
 
     def levels(self, expected: Expected) -> tuple[float, float]:
         """Return the one-sided p-values of *holds* and of *does not hold*."""
-        centre = self.scale.inside(self.effect)
-        at = self.scale.of(centre), self._error(centre), self.freedom
+        centre, error = self._on_scale()
         below, above = (
-            _probability((self.scale.of(end) - at[0]) / at[1], at[2]) for end in expected.ends
+            _probability((self.scale.of(end) - centre) / error, self.freedom)
+            for end in expected.ends
         )
         # ``below`` is how far the effect may be below the region, 1 - ``above`` above it.
         return max(below, 1 - above), min(1 - below, above)
 
     def detectable(self, level: float) -> float:
         """Return the distance from a border that is decided with 80% power."""
-        freedom = self.freedom
-        both = _quantile(1 - level / 2, freedom) + _quantile(_POWER, freedom)
+        both = sum(_quantile(share, self.freedom) for share in (1 - level / 2, _POWER))
         return both * math.sqrt(self.variance)
 
     def seeds_to_decide(self, expected: Expected, level: float) -> int | None:
@@ -113,8 +114,10 @@ class Estimate:
         needed = self.one_seed / left if left > 0 else math.inf
         return math.ceil(needed) if 0 < needed <= _MOST_SEEDS else None
 
-    def _error(self, centre: float) -> float:
-        return math.sqrt(self.variance) * self.scale.slope(centre)
+    def _on_scale(self) -> tuple[float, float]:
+        """Return the effect and its standard error on its scale."""
+        centre = self.scale.inside(self.effect)
+        return self.scale.of(centre), math.sqrt(self.variance) * self.scale.slope(centre)
 
 
 class Evidence:
@@ -158,21 +161,15 @@ class Evidence:
         if over_seeds is None or single is None or not sources:
             return Estimate(effect, [], scale, f"no CI available, {seeds}")
         basis = f"{' and '.join(sources)}level CI, {seeds}"
-        return Estimate(
-            effect,
-            terms,
-            scale,
-            basis,
-            sum(term.variance for term in items),
-            sum(term.variance for term in single),
-        )
+        of_items, of_one = (sum(term.variance for term in some) for some in (items, single))
+        return Estimate(effect, terms, scale, basis, of_items, of_one)
 
     def _item_terms(self, weights: Mapping[Key, float]) -> list[Term | None]:
         """Return the terms of the variance over items, none for a number that has none."""
         terms: list[Term | None] = []
         resampled = {key: weight for key, weight in weights.items() if self._cells[key].resampled}
         if resampled:
-            each = [self._means(key) * weight for key, weight in resampled.items()]
+            each = [self._by_seed(key).mean(axis=0) * weight for key, weight in resampled.items()]
             again = sum(
                 weight**2 * self._interaction(key) / len(self._cells[key].resampled)
                 for key, weight in resampled.items()
@@ -186,10 +183,8 @@ class Evidence:
                 terms.append(None if of_one is None else Term(weight**2 * of_one, math.inf))
         return terms
 
-    def _means(self, key: Key) -> npt.NDArray[np.float64]:
-        by_seed = np.array([*self._cells[key].resampled.values()], dtype=np.float64)
-        means: npt.NDArray[np.float64] = by_seed.mean(axis=0)
-        return means
+    def _by_seed(self, key: Key) -> npt.NDArray[np.float64]:
+        return np.array([*self._cells[key].resampled.values()], dtype=np.float64)
 
     def _one_item(self, key: Key, weight: float) -> float:
         full, n = rules.full_scale(key[_METRIC], key[_CONDITION]), self._cells[key].n_items
@@ -199,10 +194,9 @@ class Evidence:
 
     def _interaction(self, key: Key) -> float:
         """Return the variance over resamples that differs from seed to seed, I in the docs."""
-        by_seed = np.array([*self._cells[key].resampled.values()], dtype=np.float64)
         if None in self._cells[key].values:
             return 0.0
-        if len(by_seed) > 1:
+        if len(by_seed := self._by_seed(key)) > 1:
             return _interaction(by_seed)
         pool = self._pools.of(key)
         return self._ratio(pool) * float(np.var(by_seed, ddof=1)) if pool else 0.0
@@ -212,11 +206,29 @@ class Evidence:
         if pool not in self._ratios:
             both = np.zeros(2)
             for key in self._pools.members(pool):
-                by_seed = np.array([*self._cells[key].resampled.values()], dtype=np.float64)
-                if len(by_seed) > 1:
+                if len(by_seed := self._by_seed(key)) > 1:
                     both += [_interaction(by_seed), np.var(by_seed, axis=1, ddof=1).mean()]
             self._ratios[pool] = float(both[0] / both[1]) if both[1] else 0.0
         return self._ratios[pool]
+
+
+def evidence_of(
+    claims: Mapping[str, Claims],
+    cells: Mapping[str, Mapping[Key, Measured]],
+    languages: Collection[str],
+) -> dict[str, Evidence]:
+    """Return the evidence in cells by protocol, with what the claims of papers say of cells."""
+
+    def parts(key: Key) -> Iterable[tuple[Key, Key]]:
+        return claims[key[0]].parts(key) if key[0] in claims else ()
+
+    tasks = {
+        (paper, name): common
+        for paper, stated in claims.items()
+        for common, names in stated.tasks.items()
+        for name in names
+    }
+    return {protocol: Evidence(some, languages, parts, tasks) for protocol, some in cells.items()}
 
 
 def _with_scores(
@@ -271,21 +283,14 @@ def _item_variance(key: Key, cell: Measured) -> float | None:
 
 def _scale(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> Scale:
     """Return the scale of a level, or the plain one of a difference within its range."""
-    kinds = {
-        "fisher"
-        if rules.is_correlation(key[_METRIC])
-        else rules.full_scale(key[_METRIC], key[_CONDITION])
-        for key in weights
-    }
-    kind = kinds.pop() if len(kinds) == 1 else None
-    n = sum(cell.n_items or math.inf for cell in cells.values())
-    is_level = min(weights.values()) > 0 and math.isclose(sum(weights.values()), 1)
-    low, high = (-1.0, 1.0) if kind == "fisher" else (0.0, kind) if kind else (-math.inf, math.inf)
-    if is_level and kind:
-        return Scale(low, float(high), "fisher" if kind == "fisher" else "logit", n)
-    if not kind:
+    ranges = {rules.range_of(key[_METRIC], key[_CONDITION]) for key in weights}
+    common = ranges.pop() if len(ranges) == 1 else None
+    if common is None:
         return Scale()
-    ends = [sorted((weight * low, weight * float(high))) for weight in weights.values()]
+    low, high = common
+    if min(weights.values()) > 0 and math.isclose(sum(weights.values()), 1):
+        return Scale(low, high, True, sum(cell.n_items or math.inf for cell in cells.values()))
+    ends = [sorted((weight * low, weight * high)) for weight in weights.values()]
     return Scale(sum(end[0] for end in ends), sum(end[1] for end in ends))
 
 

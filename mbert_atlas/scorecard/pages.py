@@ -165,7 +165,11 @@ def write_replication(
         section = {
             "key": key,
             "views": [view for view in views if view.row["artifact"] == key],
-            "figures": [(each.title, data_url(each)) for each in figures if each.artifact == key],
+            "figures": [
+                (each.title, data_url(each), each.caption)
+                for each in figures
+                if each.artifact == key
+            ],
             "tables": tables,
             "not_run": not_run,
         }

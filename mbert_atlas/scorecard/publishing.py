@@ -41,10 +41,10 @@ def publish(
 
     Pages link to the pictures of the copy, as PNG, and to nothing that is not in it; they leave
     additional results to ``scorecard.csv``. ``run.json``, ``README.md`` and the index state what
-    the run is and the ``hardware`` that it ran on, by default this machine's. Pictures are reduced
-    until the copy has at most :data:`MOST_BYTES`.
-    Raises a DataError as :func:`.results.read_results`, if there is no index, if the copy is too
-    large with small pictures, or if ``output`` is a folder that was not published.
+    the run is and its ``hardware``, by default this machine's. Pictures are reduced until the copy
+    has at most :data:`MOST_BYTES`. Raises a DataError as :func:`.results.read_results`, if there is
+    no index, if the copy is too large with small pictures, or if ``output`` is a folder that was
+    not published.
     """
     (results,) = read_results([folder])
     if not (folder / "index.html").is_file():
@@ -71,10 +71,8 @@ def publish(
         for page in sorted(copy.rglob("*.html")):
             pages.remove_links(page)
         index = copy / "index.html"
-        listed = "".join(
-            f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
-            for name, text in facts.items()
-        )
+        escaped = ((html.escape(name), html.escape(text)) for name, text in facts.items())
+        listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in escaped)
         text = read_text(index).replace("</header>", f"<dl>{listed}</dl>\n</header>", 1)
         index.write_text(text, encoding="utf-8")
         (copy / "README.md").write_text(_readme(results, facts), encoding="utf-8")
@@ -162,10 +160,8 @@ def _verdict(row: Mapping[Any, Any] | None) -> str:
     """Return the verdict of a claim with its effect; empty: it was not run."""
     if row is None:
         return ""
-    verdict = (
-        f"**{row['verdict']}**" if row["verdict"] in (HOLDS, DOES_NOT_HOLD) else row["verdict"]
-    )
-    return f"{verdict}: {effect_and_interval(row)[0]}"
+    mark = "**" if row["verdict"] in (HOLDS, DOES_NOT_HOLD) else ""
+    return f"{mark}{row['verdict']}{mark}: {effect_and_interval(row)[0]}"
 
 
 def _machine() -> str:

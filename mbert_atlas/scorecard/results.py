@@ -92,13 +92,11 @@ def _read_claims(folder: Path) -> pd.DataFrame:
     try:
         claims = read_verdicts(path)
     except (ValueError, KeyError) as error:  # empty, or not even a table
-        raise DataError(
-            path, "", f"it is no table of claims ({error})", "judge them again"
-        ) from None
+        problem = f"it is no table of claims ({error})"
+        raise DataError(path, "", problem, "judge them again") from None
     if missing := [column for column in COLUMNS if column not in claims.columns]:
-        problem = (
-            f"no column {', '.join(missing)}: another version of mbert-atlas judged the claims"
-        )
+        columns = ", ".join(missing)
+        problem = f"no column {columns}: another version of mbert-atlas judged the claims"
         fix = "judge them again with this version, by the target claims.csv of that folder"
         raise DataError(path, "", problem, fix)
     return claims
@@ -113,10 +111,9 @@ def _check_same_claims(one: Results, other: Results) -> None:
         differ = (here != there) & ~(here.isna() & there.isna())
         if differ.any():
             row = both[differ].iloc[0]
-            problem = (
-                f"{column} of {row['paper']}'s claim {row['id']} is {row[f'{column}_y']}, but "
-                f"{row[f'{column}_x']} in {one.folder}, which another version of mbert-atlas judged"
-            )
+            values = f"{row[f'{column}_y']}, but {row[f'{column}_x']} in {one.folder}"
+            problem = f"{column} of {row['paper']}'s claim {row['id']} is {values}, which another "
+            problem += "version of mbert-atlas judged"
             fix = "judge the claims of both by one version"
             raise DataError(other.folder / "claims.csv", "", problem, fix)
 
@@ -161,11 +158,12 @@ def _first(pattern: re.Pattern[str], text: str) -> str:
 
 def _with_sizes(encoders: Mapping[str, str], root: Path) -> dict[str, str]:
     """Return where each encoder comes from and how large it is, as far as files state it."""
-    facts = dict(encoders)
-    for path in sorted(root.glob("encoders/*/*/config.json")):
-        name = ENCODER + path.parts[-3]
-        facts[name] = ", ".join(filter(None, [encoders.get(name), size_of(path)]))
-    return facts
+    paths = sorted(root.glob("encoders/*/*/config.json"))
+    sizes = {ENCODER + path.parts[-3]: size_of(path) for path in paths}
+    return {
+        name: ", ".join(filter(None, [encoders.get(name), sizes.get(name)]))
+        for name in {**encoders, **sizes}
+    }
 
 
 def _data(root: Path) -> str:

@@ -95,6 +95,14 @@ def full_scale(metric: str, condition: str) -> float | None:
     return 1.0 if metric == "separation_auc" or metric.endswith("_rate") else 100.0
 
 
+def range_of(metric: str, condition: str) -> tuple[float, float] | None:
+    """Return the least and the largest value of a proportion or correlation; none of others."""
+    if is_correlation(metric):
+        return -1.0, 1.0
+    full = full_scale(metric, condition)
+    return (0.0, full) if full else None
+
+
 def is_gain(metric: str, condition: str) -> bool:
     """Return whether a number is the difference of two shares."""
     return is_difference(metric, condition) or metric.endswith(("_gain", "_lost"))
@@ -116,11 +124,7 @@ def metric_of(metric: str, condition: str) -> Metric | None:
 
 
 def printed(value: float, metric: str, condition: str = "", *, spread: bool = False) -> str:
-    """Return a value, or its standard deviation, as the papers print it; empty if it is NaN.
-
-    A difference has its sign. All values of a metric have the same number of decimals, but for
-    hyperparameters.
-    """
+    """Return a value, or its standard deviation, as the papers print it; empty if it is NaN."""
     if math.isnan(value):
         return ""
     if is_difference(metric, condition) or "_minus_" in metric:
@@ -147,8 +151,7 @@ def _format(metric: str) -> str:
 def printed_difference(difference: float, metric: str, condition: str, verdict: str) -> str:
     """Return the signed difference to the reported number; empty if there is none.
 
-    It is empty, too, where a difference says nothing: of hyperparameters, and of counts where data
-    are not the papers'.
+    Nor is there one of hyperparameters, and of counts where data are not the papers'.
     """
     rule = METRICS.get(metric, _DIFFERENCE)
     is_other_data = verdict == NOT_COMPARABLE and rule.format.endswith(".0f")

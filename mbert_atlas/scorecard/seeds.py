@@ -73,16 +73,9 @@ class Pools:
 
     def _pools(self, key: Key) -> list[Hashable]:
         """Return the pool of a cell, and the one that it takes where that is too small."""
-        source, target, condition, metric, layers = (
-            key[_PLACE[name]] for name in ("source", "target", "condition", "metric", "layers")
-        )
-        paper, task = key[_PLACE["paper"]], key[_PLACE["task"]]
-        kind = (
-            paper,
-            self._tasks.get((paper, task), task),
-            metric,
-            rules.is_difference(metric, condition),
-        )
+        paper, _, task, _, condition, source, target, layers, metric = key
+        task = self._tasks.get((paper, task), task)
+        kind = (paper, task, metric, rules.is_difference(metric, condition))
         is_mean = target not in self._languages
         return [(*kind, target if is_mean else source == target, layers.isalpha()), kind]
 
@@ -154,14 +147,9 @@ def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Component
         in_run, in_test, in_all = (
             _products(residuals, index) for index in (run, test, np.zeros_like(run))
         )
-        kinds = [
-            of_cells,
-            in_run - of_cells,
-            in_test - of_cells,
-            in_all - in_run - in_test + of_cells,
-        ]
-        sums += [kind[0] for kind in kinds]
-        counts = np.array([kind[1] for kind in kinds])
+        neither = in_all - in_run - in_test + of_cells
+        products, counts = np.stack([of_cells, in_run - of_cells, in_test - of_cells, neither]).T
+        sums += products
         pairs += counts * (len(seeds) - 1)
         freedom += _freedom(counts, run.max() + 1, test.max() + 1) * (len(seeds) - 1)
     cell, same_run, same_test, neither = np.divide(sums, pairs, out=np.zeros(4), where=pairs > 0)

@@ -67,7 +67,13 @@ class FigureLink:
     paper: str
     artifact: str
     title: str
-    path: Path  # the SVG file; a PNG lies next to it
+    path: Path  # the SVG file; a PNG and the caption lie next to it
+
+    @property
+    def caption(self) -> str:
+        """What it shows, n, seeds, intervals and how to read it; empty if that was not written."""
+        file = self.path.with_suffix(".caption.txt")
+        return file.read_text(encoding="utf-8").strip() if file.exists() else ""
 
 
 def figure_links(

@@ -5,7 +5,7 @@ the claims: the cells that each is about, the one that limits it, and the verdic
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,7 +16,7 @@ from scipy.stats import false_discovery_control
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells
 from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
-from mbert_atlas.scorecard.estimates import Estimate, Evidence
+from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
 
 HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"
@@ -79,37 +79,21 @@ def verdicts(
 ) -> pd.DataFrame:
     """Judge the claims of papers: columns :data:`COLUMNS`, one row per claim and protocol.
 
-    Measurements are CSV files with the columns ``MEASUREMENT_COLUMNS``, ``resamples`` the files
-    next to them, ``reported`` those of the papers' numbers. Targets that are no ``languages`` are
-    means. Claims that need the scale of the paper are judged if the run is ``comparable``. A
-    DataError names file and line of a mistake in the files.
+    The files are those of :func:`.measured_cells` and of the papers' numbers. Targets that are no
+    ``languages`` are means. Claims that need the scale of the paper are judged if the run is
+    ``comparable``. A DataError names file and line of a mistake in the files.
     """
     printed = {line.key: line.number("value") for line in read_cells(reported)}
     ours = measured_cells(measurements, resamples)
-
-    def parts(key: Key) -> Iterable[tuple[Key, Key]]:
-        return claims[key[0]].parts(key) if key[0] in claims else ()
-
-    tasks = {
-        (paper, name): common
-        for paper, stated in claims.items()
-        for common, names in stated.tasks.items()
-        for name in names
-    }
-    evidence = {
-        protocol: Evidence(some, languages, parts, tasks) for protocol, some in ours.items()
-    }
+    evidence = evidence_of(claims, ours, languages)
     rows = []
     for paper, stated in claims.items():
         numbers = stated.with_means(printed)
         for name, claim in stated.claims.items():
             of_paper = cells_of(claim, paper, numbers)
             cells = {protocol: cells_of(claim, paper, ours[protocol]) for protocol in PROTOCOLS}
-            common = {
-                **{"paper": paper, "id": name},
-                **_as_columns(claim, [*of_paper, *chain(*cells.values())]),
-                **_of_paper(claim, of_paper, numbers),
-            }
+            common = {"paper": paper, "id": name} | _of_paper(claim, of_paper, numbers)
+            common |= _as_columns(claim, [*of_paper, *chain(*cells.values())])
             for protocol in PROTOCOLS:
                 row = _verdict(claim, cells[protocol], evidence[protocol])
                 if claim.needs_paper_scale and not comparable and cells[protocol]:
@@ -138,12 +122,10 @@ def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
     noun = _NOUNS.get(min(varying), min(varying)) if len(varying) == 1 else "case"
     scopes = {"every": f" in all {noun}s", "most": f" in most {noun}s"}
     scopes |= {"some": f" in at least one {noun}", "mean": ""}
-    return {
-        **claim.model_dump(include={"claim", "artifact", "place", "note"}),
-        **claim.expect.model_dump(),
-        "effect_of": "difference" if is_difference else "level",
-        "expected": region + scopes[claim.over],
-    }
+    columns = claim.model_dump(include={"claim", "artifact", "place", "note"})
+    effect_of = "difference" if is_difference else "level"
+    columns |= {"effect_of": effect_of, "expected": region + scopes[claim.over]}
+    return columns | claim.expect.model_dump()
 
 
 def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> dict[str, object]:
@@ -157,12 +139,9 @@ def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> d
         return ranks.index(part.verdict), claim.expect.margin(part.estimate.effect)
 
     limiting = _limiting_case(claim, sorted(parts, key=goodness, reverse=True))
-    estimate = limiting.estimate
-    row = {
-        **{"verdict": limiting.verdict, "effect": estimate.effect, "basis": estimate.basis},
-        **{"low": limiting.low, "high": limiting.high, "p": limiting.p, "cells": len(cells)},
-        "cell": " ".join(filter(None, limiting.place.values())),
-    }
+    estimate, cell = limiting.estimate, " ".join(filter(None, limiting.place.values()))
+    row = {"effect": estimate.effect, "basis": estimate.basis, "cells": len(cells), "cell": cell}
+    row |= {name: getattr(limiting, name) for name in ("verdict", "low", "high", "p")}
     if limiting.verdict == UNDECIDED:
         row["detectable"] = estimate.detectable(limiting.level)
         row["seeds_to_decide"] = estimate.seeds_to_decide(claim.expect, limiting.level)

@@ -24,9 +24,9 @@ _RETRY = urllib3.Retry(
 def download(url: str, destination: Path, *, sha256: str | None, name: str) -> None:
     """Download ``url`` to ``destination``, whole and checked or not at all.
 
-    Unfinished bytes stay in the hidden file ``.<name>.part`` next to it, and the next call requests
-    only the rest. The server's ETag or date is kept as well and sent along (``If-Range``), so
-    that parts of two versions are never joined. ``name`` is what messages call the file.
+    Unfinished bytes stay in the hidden file ``.<name>.part``, and the next call requests only the
+    rest, with the server's ETag or date (``If-Range``), so that parts of two versions are never
+    joined. ``name`` is what messages call the file.
 
     Raises DataError if the server returns an error, the transfer breaks off, a web page came
     instead of a file, or the checksum is wrong (names both); TransientError if the disk is full.
@@ -48,17 +48,17 @@ def download(url: str, destination: Path, *, sha256: str | None, name: str) -> N
     version.unlink(missing_ok=True)
     with open(part, "rb") as stream:
         start = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    problem = ""
     if start.startswith((b"<!doctype html", b"<html")):
         problem = f"the server sent a web page (HTML) instead of {name}"
         fix = "download the file in a browser and put it into a mirror folder"
     elif sha256 and (found := sha256_of(part)) != sha256:
         problem = f"the sha256 of {name} is {found}, in the register it is {sha256}"
         fix = "start again; if it fails again, upstream has changed the file"
-    if problem:
-        part.unlink()
-        raise DataError(url, "", problem, fix)
-    os.replace(part, destination)
+    else:
+        os.replace(part, destination)
+        return
+    part.unlink()
+    raise DataError(url, "", problem, fix)
 
 
 def _transfer(session: requests.Session, url: str, part: Path, version: Path, name: str) -> None:

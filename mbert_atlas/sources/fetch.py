@@ -1,10 +1,10 @@
 """Getting files: from a mirror folder first, else from upstream, checked in either case."""
 
+import fnmatch
 import logging
 import shutil
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -40,10 +40,8 @@ class Sources:
 def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
     """Put the file that a mirror or the register has as ``path`` at ``destination``; return that.
 
-    The mirror comes first: its ``<path>``, or ``<path>.xz`` decompressed on the way, checked
-    against its MANIFEST.tsv; such a file needs no entry in the register. Otherwise a file that is
-    already at ``destination`` stays if its checksum is the registered one or none is known.
-    Otherwise it is downloaded.
+    The mirror comes first, see :class:`Mirror`. Otherwise a file at ``destination`` stays if its
+    checksum is the registered one or none is known. Otherwise it is downloaded.
 
     Raises DataError if neither has the path, a checksum is wrong, the mirror's manifest does not
     list the file, it must be downloaded manually, the download fails, or it would need the network
@@ -81,12 +79,10 @@ def fetch_all(
     downloads: Path | str,
     sources: Sources,
 ) -> None:
-    """Put files, each under its path, and hub snapshots into the downloads folder.
+    """Put files, and hub snapshots (repository, revision), into the downloads folder.
 
-    Existing snapshots, given as repository and revision, stay. A failure does not keep other files
-    from being fetched.
-
-    Raises AtlasError if some cannot be fetched; names each with its reason.
+    Existing snapshots stay. Raises AtlasError, after all others have been fetched, if some cannot
+    be; names each with its reason.
     """
     folder, failures = Path(downloads), []
     fetches = [partial(fetch, path, folder / path, sources) for path in paths]
@@ -109,13 +105,11 @@ def origin_of(path: str, file: Path | str, sources: Sources) -> dict[str, str]:
     mirror's manifest may say more, and vouch for a copy that was cut short or for a user's own.
 
     Raises DataError if neither register nor mirror has a file of its checksum although the register
-    states one, as of a file that was copied there manually; also see :class:`Mirror`.
+    states one; also see :class:`Mirror`.
     """
     file, copies = Path(file), sources.copies
     held = copies.origin(path, file) if copies else None
-    if (
-        copies and held and sources.register.find(path) is None
-    ):  # the user's: the manifest states all
+    if copies and held and not sources.register.find(path):  # the user's: the manifest states all
         line = copies.rows[copies.holder(path) or path]
         stated = {column: line.get(column, "") for column in ("dataset", "licence")}
         return stated | {"citation": held, "read_from": f"{path}: {held}"}
@@ -141,13 +135,11 @@ def _offline(name: str, copies: Mirror | None, address: str) -> DataError:
 def require_available(
     paths: Iterable[str], sources: Sources, downloads: Path | str | None = None
 ) -> None:
-    """Raise an error that names all files that cannot be fetched and are not in ``downloads``.
+    """Check that files, or hub snapshots (``hf/...``), can be fetched or are in ``downloads``.
 
-    Offline these are all missing files, else those that must be downloaded manually.
-    Paths may be those of hub snapshots (``hf/...``, see :func:`snapshot_path`).
-
-    Raises DataError if there are any; names each and how to get it. Also if a path is unknown, or
-    the mirror's manifest is missing, wrong or incomplete.
+    Raises DataError if some cannot: offline all missing files, else those that must be downloaded
+    manually; names each and how to get it. Also if a path is unknown, or the mirror's manifest is
+    missing, wrong or incomplete.
     """
     copies, offline, hints = sources.copies, sources.offline, []
     for path in paths:
@@ -180,8 +172,7 @@ def fetch_snapshot(
 ) -> Path:
     """Put a model of the Hugging Face hub at one revision into ``destination``; return that folder.
 
-    The mirror comes first, with its folder ``hf/<organisation>--<name>@<revision>``. An interrupted
-    download resumes at the next call. Of the repository only the files that match
+    The mirror comes first. An interrupted download resumes at the next call. Only files that match
     ``SNAPSHOT_PATTERNS`` are taken: no code and no pickled weights.
 
     Raises as :func:`fetch`, and a DataError if the snapshot is incomplete.
@@ -198,12 +189,9 @@ def fetch_snapshot(
 
 
 def _copy_snapshot(copies: Mirror, path: str, held: Iterable[str], destination: Path) -> None:
-    below = [file.removeprefix(path + "/") for file in held]
-    names = {
-        name
-        for name in below
-        if "/" not in name and any(fnmatchcase(name, pattern) for pattern in SNAPSHOT_PATTERNS)
-    }
+    below = {file.removeprefix(path + "/") for file in held}
+    top = [name for name in below if "/" not in name]
+    names = {name for pattern in SNAPSHOT_PATTERNS for name in fnmatch.filter(top, pattern)}
     _require_whole(names, copies.folder / path)
     with atomic_directory(destination) as folder:
         for name in sorted(names):
@@ -240,9 +228,7 @@ def _download_snapshot(repository: str, revision: str, destination: Path) -> Non
 def _require_whole(names: Collection[str], folder: Path) -> None:
     """Check that a snapshot has a config, safetensors weights and a tokenizer."""
     missing = [name for name in ("config.json", "model.safetensors") if name not in names]
-    if not any(
-        name in ("tokenizer.json", "vocab.txt") or name.endswith(".model") for name in names
-    ):
+    if not ({"tokenizer.json", "vocab.txt"} & {*names} or fnmatch.filter(names, "*.model")):
         missing.append("tokenizer.json or vocab.txt or *.model")
     if missing:
         problem = f"not a complete encoder, without {' and '.join(missing)}"

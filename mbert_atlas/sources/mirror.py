@@ -1,5 +1,6 @@
 """A mirror folder: upstream files under their paths, listed with checksums in MANIFEST.tsv."""
 
+import csv
 import hashlib
 import lzma
 import re
@@ -26,8 +27,7 @@ class Mirror:
     """
 
     folder: Path
-    rows: dict[str, dict[str, str]] = field(repr=False)
-    """By path: the cells of its line in the manifest by column."""
+    rows: dict[str, dict[str, str]] = field(repr=False)  # cells by column, by path
 
     @classmethod
     def read(cls, folder: Path | str) -> Self:
@@ -43,24 +43,23 @@ class Mirror:
         if not path.is_file():
             fix = "list its files there (see write_manifest)"
             raise DataError(path, "", "the mirror has no manifest", fix)
-        lines = read_text(path).replace("\r\n", "\n").split("\n")
-        header, rows = lines[0].split("\t"), dict[str, dict[str, str]]()
+        lines = read_text(path).splitlines()
+        table = csv.DictReader(lines, delimiter="\t", restval="", quoting=csv.QUOTE_NONE)
+        header, rows = table.fieldnames or [], dict[str, dict[str, str]]()
         if not {"path", "sha256"} <= set(header):
             raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
-        for number, line in enumerate(lines[1:], 2):
-            if not line.strip():
-                continue
-            cells = line.split("\t")
-            row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
+        for row in table:
             problem = ""
-            if len(cells) > len(header):
-                problem = f"{len(cells)} tab-separated cells where the header has {len(header)}"
+            if more := row.pop(None, []):  # type: ignore[call-overload]
+                cells = len(header) + len(more)
+                problem = f"{cells} tab-separated cells where the header has {len(header)}"
             elif re.fullmatch("[0-9a-f]{64}", row["sha256"]) is None:
                 problem = f"{row['sha256']!r} is not a sha256"
             elif row["path"] in rows:
                 problem = f"{row['path']} is listed twice"
             if problem:
-                raise DataError(path, f"line {number}", problem, "correct or delete the line")
+                place = f"line {table.line_num}"
+                raise DataError(path, place, problem, "correct or delete the line")
             rows[row["path"]] = row
         return cls(folder, rows)
 
@@ -69,14 +68,13 @@ class Mirror:
 
         Raises DataError if the file is there but the manifest does not list it.
         """
-        for name in (checked_path(path), path + ".xz"):
-            if (self.folder / name).is_file():
-                if name not in self.rows:
-                    problem = "the file is in the mirror but not in the manifest"
-                    fix = "add a line for it (see write_manifest) or remove it"
-                    raise DataError(self.folder / MANIFEST, name, problem, fix)
-                return name
-        return None
+        names = (checked_path(path), path + ".xz")
+        name = next((name for name in names if (self.folder / name).is_file()), None)
+        if name and name not in self.rows:
+            problem = "the file is in the mirror but not in the manifest"
+            fix = "add a line for it (see write_manifest) or remove it"
+            raise DataError(self.folder / MANIFEST, name, problem, fix)
+        return name
 
     def origin(self, path: str, file: Path) -> str | None:
         """Return source, commit and note that the manifest states about a file taken from here.
@@ -101,9 +99,6 @@ class Mirror:
 
     def files_under(self, path: str) -> list[str]:
         """Return the paths of the files under the folder ``path``, without any added ``.xz``.
-
-        Hidden files are ignored, as in :func:`write_manifest`: Snakemake writes one into every
-        folder that is an output.
 
         Raises DataError if one of them is not in the manifest.
         """
@@ -134,23 +129,23 @@ class Mirror:
 
 
 def _visible_files(folder: Path) -> list[str]:
-    """Return the relative paths of the files under ``folder``, hidden ones left out, sorted."""
+    """Return the relative paths of the files under ``folder``, sorted.
+
+    Hidden ones are left out: Snakemake writes one into every folder that is an output.
+    """
     files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return [
-        file.as_posix() for file in files if not any(part.startswith(".") for part in file.parts)
-    ]
+    return [str(file) for file in files if not any(part.startswith(".") for part in file.parts)]
 
 
 def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, ...]:
     """Return dataset, source, commit, licence and note of a file in a mirror folder."""
     if name.startswith(SNAPSHOT_FOLDER + "/"):
         snapshot = name.rsplit("/", 1)[0]
-        for entry in register.entries:
-            if isinstance(entry, HubEntry) and snapshot == entry.path:
-                return entry.id, entry.repository, entry.revision, entry.licence, entry.title
+        for hub in register.entries:
+            if isinstance(hub, HubEntry) and snapshot == hub.path:
+                return hub.id, hub.repository, hub.revision, hub.licence, hub.title
         return "", snapshot, "", "", "not in the register"
-    source = register.find(name) or register.find(name.removesuffix(".xz"))
-    if source:
+    if source := register.find(name) or register.find(name.removesuffix(".xz")):
         entry = source.entry
         return entry.id, source.url or entry.access, "", entry.licence, entry.title
     if before and name in before.rows:  # the user's file: what they wrote about it stays
@@ -161,10 +156,9 @@ def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, 
 def write_manifest(folder: Path | str, register: Register) -> int:
     """List every file of a folder in its MANIFEST.tsv, so that it is a mirror; return their number.
 
-    A downloads folder or one filled by hand becomes a mirror this way. Hidden files and the
-    README and manifest at its top are left out. The register states dataset, address and licence of
-    a file. Of one that it does not know the manifest's older line is kept but for size and
-    checksum; without one the dataset is ``own``, and the user adds licence and source.
+    Hidden files and the README and manifest at its top are left out. Dataset, address and licence
+    are the register's, or else those of the older manifest; without both the dataset is ``own``,
+    and the user adds licence and source.
 
     Raises DataError if there is a manifest with a wrong line; AtlasError if there is no file.
     """
@@ -173,11 +167,10 @@ def write_manifest(folder: Path | str, register: Register) -> int:
     names = [name for name in _visible_files(folder) if name not in {MANIFEST, "README.md"}]
     if not names:
         raise AtlasError(f"{folder}: there are no files to list; fill the folder first.")
-    lines = ["\t".join(_COLUMNS)]
+    rows: list[tuple[str, ...]] = [_COLUMNS]
     for name in track(names, "hashing the mirror"):
-        size = (folder / name).stat().st_size
-        cells = (name, str(size), sha256_of(folder / name), *_origin(name, register, before))
-        lines.append("\t".join(cells))
+        size = str((folder / name).stat().st_size)
+        rows.append((name, size, sha256_of(folder / name), *_origin(name, register, before)))
     with atomic_path(folder / MANIFEST) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        temporary.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     return len(names)

@@ -6,6 +6,8 @@ folder and in a run's config, for example ``xnli/XNLI-1.0.zip``.
 
 import difflib
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
@@ -45,8 +47,7 @@ class FileEntry(_Entry):
     # First parts of the paths that belong to it; the whole rest of a path matches the pattern.
     folder: str = Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")
     pattern: str
-    # With {path} for the rest of the path and {name} for a named group of the pattern; left out if
-    # the file must be downloaded manually.
+    # With {path} for the rest and {name} for a group of the pattern; none: manual download.
     url: str | None = Field(None, pattern=r"^https?://")
     examples: list[str] = Field(min_length=1)  # rests of paths
     sha256: dict[str, _Sha256] = {}  # published checksums by rest of path
@@ -66,7 +67,7 @@ class FileEntry(_Entry):
             raise ValueError("access is open, so it needs a url")
         if self.access != "open" and (self.url is not None or not self.steps):
             raise ValueError(f"access is {self.access}, so it needs steps and no url")
-        fields = {name for _, name, _, _ in Formatter().parse(self.url or "") if name is not None}
+        fields = {name for _, name, *_ in Formatter().parse(self.url or "") if name is not None}
         if unknown := fields - {"path", *compiled.groupindex}:
             raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
         return self
@@ -88,31 +89,23 @@ class HubEntry(_Entry):
 class _RegisterFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # A file next to this one with more checksums, as `sha256sum` writes them: computed from the
-    # bytes at the pinned commit or taken from a published list.
+    # A file next to this one with more checksums, as `sha256sum` writes them.
     checksums: str | None = None
     sources: list[Annotated[FileEntry | HubEntry, Field(discriminator="kind")]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceFile:
-    """Where one path comes from.
-
-    ``url`` is None if it must be downloaded manually; ``sha256`` is None if none was published.
-    """
+    """Where one path comes from."""
 
     entry: FileEntry
-    url: str | None
-    sha256: str | None
+    url: str | None  # none: it must be downloaded manually
+    sha256: str | None  # none: none was published
 
 
 def checked_path(path: str) -> str:
-    """Return ``path`` if it is relative, plain and stays inside its folder.
-
-    Raises DataError if it is empty or absolute, or has ``..``, ``.`` or a backslash in it.
-    """
-    parts = path.split("/")
-    if not path or "\\" in path or any(part in {"", ".", ".."} for part in parts):
+    """Return ``path`` if it is relative, plain and stays inside its folder; else a DataError."""
+    if "\\" in path or {"", ".", ".."} & {*path.split("/")}:
         problem = "not a relative path inside a mirror folder"
         raise DataError(path or "(empty path)", "", problem, "correct it")
     return path
@@ -139,7 +132,7 @@ class Register:
     """All entries of a register file, found by path or by id."""
 
     path: Path
-    entries: tuple[FileEntry | HubEntry, ...]
+    entries: Sequence[FileEntry | HubEntry]
     checksums: dict[str, str] = field(repr=False)
 
     @classmethod
@@ -151,13 +144,11 @@ class Register:
         """
         path = Path(path)
         content = validate(_RegisterFile, read_yaml(path), [path], described=_MODELS)
-        seen: set[str] = set()
-        for entry in content.sources:
-            if entry.id in seen:
-                raise DataError(path, f"id {entry.id}", "it is repeated", "rename one of them")
-            seen.add(entry.id)
+        for name, count in Counter(entry.id for entry in content.sources).items():
+            if count > 1:
+                raise DataError(path, f"id {name}", "it is repeated", "rename one of them")
         sums = _read_checksums(path.parent / content.checksums) if content.checksums else {}
-        return cls(path, tuple(content.sources), sums)
+        return cls(path, content.sources, sums)
 
     def locate(self, path: str) -> SourceFile:
         """Return where ``path`` comes from; see :meth:`find`.
@@ -185,18 +176,12 @@ class Register:
         Raises DataError if it is no path of a file in a mirror folder.
         """
         checked_path(path)
-        matches = [
-            (entry, match)
-            for entry in self.files()
-            if path.startswith(f"{entry.folder}/")
-            and (match := re.fullmatch(entry.pattern, path.removeprefix(f"{entry.folder}/")))
-        ]
-        if not matches:
-            return None
-        entry, match = max(matches, key=lambda item: len(item[0].folder))
-        rest = match[0]
-        url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
-        return SourceFile(entry, url, entry.sha256.get(rest, self.checksums.get(path)))
+        for entry in sorted(self.files(), key=lambda entry: -len(entry.folder)):
+            rest = path.removeprefix(f"{entry.folder}/")
+            if rest != path and (match := re.fullmatch(entry.pattern, rest)):
+                url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
+                return SourceFile(entry, url, entry.sha256.get(rest, self.checksums.get(path)))
+        return None
 
     def files(self) -> list[FileEntry]:
         """Return the entries that are files, in the order of the register."""

@@ -23,6 +23,7 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
 
 _ROWS = 4096
+_Sides = tuple[np.ndarray, np.ndarray]
 
 
 def classify_with_static_vectors(
@@ -40,9 +41,9 @@ def classify_with_static_vectors(
     Its input is [u; v; |u - v|; u * v] of the mean vectors u and v, each number standardised: in
     training over its batch, in prediction by the average over all batches.
 
-    The vectors are those of :func:`mbert_atlas.static_vectors.training.train_static_vectors`. Pairs
-    to learn from and sets to ``evaluate``, by name, are token stores of the same tokenizer; the
-    ``languages`` of each set are predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
+    ``vectors`` are a store of ``train_static_vectors``, pairs to learn from and sets to
+    ``evaluate``, by name, token stores of the same tokenizer; the ``languages`` of each set are
+    predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
     """
     table = load_arrays(vectors).dense("vectors")
     training = load_arrays(train)
@@ -71,9 +72,7 @@ def classify_with_static_vectors(
 
 
 @torch.inference_mode()
-def _probabilities(
-    network: nn.Module, sides: tuple[np.ndarray, np.ndarray], rows: npt.NDArray[np.int64]
-) -> Ragged:
+def _probabilities(network: nn.Module, sides: _Sides, rows: npt.NDArray[np.int64]) -> Ragged:
     device = default_device()
     parts = [
         network(features(*(side[part] for side in sides)).to(device)).softmax(-1).cpu()
@@ -82,7 +81,7 @@ def _probabilities(
     return Ragged(torch.cat(parts).numpy(), np.arange(len(rows) + 1))
 
 
-def mean_vectors(store: TokenStore, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mean_vectors(store: TokenStore, table: np.ndarray) -> _Sides:
     """Return the mean subword vector of each premise and of each hypothesis, ``(n, dims)``.
 
     Pairs are [CLS] premise [SEP] hypothesis [SEP]. The vectors of subwords in ``table``, float32,
@@ -111,11 +110,7 @@ def features(premises: np.ndarray, hypotheses: np.ndarray) -> torch.Tensor:
 
 
 def _train(
-    network: nn.Module,
-    sides: tuple[np.ndarray, np.ndarray],
-    labels: np.ndarray,
-    spec: PairClassifier,
-    seed: int,
+    network: nn.Module, sides: _Sides, labels: np.ndarray, spec: PairClassifier, seed: int
 ) -> None:
     device = default_device()
     optimiser = torch.optim.Adam(network.parameters(), lr=spec.learning_rate)

@@ -14,7 +14,6 @@ from mbert_atlas.cells import Cell, as_values, files_of, with_files
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.paths import PATHS
 from mbert_atlas.plan.plan import Plan
-from mbert_atlas.plan.records import CAPTIONS
 from mbert_atlas.registry import resolve
 
 PRESETS = {"demo": ["demo"], "small": ["small"], "paper": []}
@@ -31,8 +30,10 @@ def test_functions_exist_and_take_what_records_give_them(plan: Plan) -> None:
     for record in plan.measurements.values():
         inspect.signature(resolve(record.measure)).bind([], **record.options())
     for figure in plan.figures.values():
-        reported = {"reported": None} if figure.reported else {}
-        inspect.signature(resolve(figure.draw)).bind([], **figure.options(), **reported)
+        also = {name: None for name in ("reported", "intervals") if getattr(figure, name)}
+        inspect.signature(resolve(figure.draw)).bind([], **figure.options(), **also)
+        if figure.intervals:
+            assert "resamples" in figure.cells()[0].paths
 
 
 def test_every_artifact_has_files_a_title_and_a_caption(plan: Plan) -> None:
@@ -41,7 +42,9 @@ def test_every_artifact_has_files_a_title_and_a_caption(plan: Plan) -> None:
             assert plan.targets(paper, artifact), artifact.name
             assert artifact.title, artifact.name
             for figure in artifact.figures:
-                assert artifact.caption or figure.draw in CAPTIONS, figure.name
+                caption = plan.caption(f"{paper}/{figure.name}")
+                assert "To read " in caption, figure.name  # one sentence on how to
+                assert not set("*`") & set(caption), figure.name  # pages show it as it is
             for table in artifact.tables:
                 for name in table.measurements:
                     assert f"{paper}/{name}" in plan.measurements

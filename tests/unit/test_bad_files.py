@@ -20,8 +20,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import make_encoder, make_tokenizer
 
 from mbert_atlas.corpora import plain_text, typology
-from mbert_atlas.corpora.bad_rows import MOST_BAD
-from mbert_atlas.corpora.cards import corpora_read
+from mbert_atlas.corpora.cards import MOST_BAD, corpora_read
 from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.corpora.scripts import require_script

@@ -8,7 +8,7 @@ from configs import ROOT
 
 from mbert_atlas import papers
 from mbert_atlas.__main__ import main
-from mbert_atlas.plan.explain import DEFAULT, Origins, describe, list_runs
+from mbert_atlas.plan.explain import Origins, describe, list_runs
 
 PAPER, OTHER, *_ = papers.names()
 MINE = """\
@@ -72,7 +72,7 @@ def test_a_value_comes_from_the_last_line_that_decides_it(origins, run, key, lin
 
 def test_what_no_file_decides_is_a_default(origins):
     found = {name: place for name, _, place in describe(origins.runs["same.published"], origins)}
-    assert found["hyperparameters.optimisation.betas"] == DEFAULT
+    assert found["hyperparameters.optimisation.betas"] == "default"
     assert re.search(r"config/config.yaml, line \d+$", found["seeds"])
 
 
@@ -86,7 +86,7 @@ def test_every_line_names_the_key(preset):
     checked = 0
     for run in origins.runs:
         for name, value, place in describe(run, origins):
-            if place == DEFAULT:
+            if place == "default":
                 continue
             path, number = place.rsplit(", line ", 1)
             line = lines[Path(path)][int(number) - 1]

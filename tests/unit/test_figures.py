@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.separation import separation
@@ -84,6 +85,25 @@ def test_conditions_keep_their_style_and_panels_show_their_languages() -> None:
     assert shown == ["adjusted", "single seed"]  # nothing else is drawn
 
 
+def test_transfer_plot_has_bars_where_there_are_intervals() -> None:
+    frame = transfer().assign(n=300, over="seeds and items", low=50.0, high=80.0)
+    frame.loc[frame["language"] == "hi", "low"] = -500.0
+    frame.loc[frame["condition"] == "adjusted", ["low", "high"]] = None
+    frame.loc[frame["condition"] == "adjusted", "over"] = ""
+    figure = transfer_plot(frame, title="t", value_label="v")
+    axes = figure.axes[0]
+    bars, *_ = [item for item in axes.collections if isinstance(item, LineCollection)]
+    assert sorted(segment[:, 0].tolist() for segment in bars.get_segments()) == [
+        *([-500.0, 80.0], [50.0, 80.0])
+    ]
+    assert 40 < axes.get_xlim()[0] < 59  # the long bar is cut off
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[-1] == "95% interval over seeds and test items"
+    assert figure.get_label().startswith("n = 300 test items behind a number. 3 seeds. Bars: 95%")
+    assert "No interval can be given for adjusted." in figure.get_label()
+    assert figure.get_label().endswith("Bars that reach the frame go on behind it.")
+
+
 def test_a_legend_of_long_names_fits() -> None:
     names = [
         f"window {window}, {sentences} sentences (paper: {paper})"
@@ -115,22 +135,22 @@ def test_scores_are_read_with_gains_first_and_by_language_of_training(tmp_path: 
     write_measurements(rows, path, paper="somebody2020")
     pd.DataFrame(rows).to_csv(reported, index=False)
     measured, printed, label = read_scores(path, reported, {})
-    assert label == "accuracy, F1 (%)"
-    assert set(measured["test"]) == {"XNLI", "MLQA: mixed"}
+    assert label == "accuracy or F1 (%), see the headings"
+    assert set(measured["test"]) == {"XNLI (accuracy)", "MLQA: mixed (F1)"}
     assert set(measured["protocol"]) == {"both"}  # they agree in all values
     assert printed is not None
     assert set(printed["metric"]) == set(measured["metric"]) == {"accuracy", "f1"}
     other = [{**row, "source": "de"} for row in rows if row["metric"] == "accuracy"]
     write_measurements([*rows, *other], path)
     found = read_scores(path, None, {})[0]
-    assert "XNLI, trained on de" in set(found["test"])
+    assert "XNLI (accuracy), trained on de" in set(found["test"])
     by_layer = [{**row, "layers": layer} for row in rows for layer in ("1", "2")]
     write_measurements([*rows, *by_layer], path)
     assert len(read_scores(path, None, {})[0]) == len(measured)
     gains = [{**rows[0], "metric": "gain_over_original", "value": 1.0}]
     write_measurements([*rows, *gains], path)
     found, _, label = read_scores(path, None, {})
-    assert (found["language"].tolist(), label) == (["XNLI"], "gain (points)")
+    assert (found["language"].tolist(), label) == (["XNLI"], "gain in accuracy or F1 (points)")
 
 
 def test_saved_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -147,6 +167,8 @@ def test_saved_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         assert len(one.read_bytes()) > 5_000
         assert one.read_bytes() == other.read_bytes()
     assert "<dc:date>" not in first[0].read_text()
+    save_figure(transfer_plot(transfer(), title="t", value_label="v"), tmp_path / "a.b", "Shown.")
+    assert (tmp_path / "a.b.caption.txt").read_text().startswith("Shown. 3 seeds. ")
 
 
 def test_scores_by_language_have_the_first_metric_of_each_task() -> None:

@@ -71,6 +71,30 @@ def test_panels_fill_a_grid_with_common_axes(panels: int, columns: int, rows: in
     assert len([axes for axes in shown if axes.get_xlabel()]) == min(panels, columns)
 
 
+def test_axes_of_panels_may_have_separate_labels() -> None:
+    labels = {"p0": "accuracy (%)", "p1": "AMI (%)"}
+    figure = curve_plot(measured(2), title="", along_label=labels, value_label=labels)
+    assert [axes.get_ylabel() for axes in figure.axes] == [*labels.values()]
+    assert [axes.get_xlabel() for axes in figure.axes] == [*labels.values()]
+
+
+def test_bands_have_a_name_in_the_legend_and_the_caption() -> None:
+    two = measured(seeds=2).assign(n=50)
+    ends = two.assign(low=0, high=1)
+    for frame, options, name in (
+        (two, {}, "range of 2 seeds"),
+        (ends, {"band": "a standard deviation"}, "a standard deviation"),
+        (ends.assign(over="items"), {}, "95% interval over test items"),
+        (measured(seeds=1).assign(n=50), {}, ""),
+    ):
+        figure = plot(frame, **options)
+        shown = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert shown == ["c 0", "c 1", *filter(None, [name])]
+        said = figure.get_label()
+        assert said.startswith("n = 50 test items behind a number.")
+        assert f"Bands: {name}" in said if name else "no interval can be given" in said
+
+
 def test_curves_keep_the_style_of_a_line() -> None:
     def colours(*lines: str) -> dict[str, object]:
         frame = measured(lines=3)
@@ -82,7 +106,7 @@ def test_curves_keep_the_style_of_a_line() -> None:
 
 
 def test_curves_have_separate_legends_if_panels_share_no_line() -> None:
-    for line, legends in (("", 1), ("panel", 2)):
+    for line, legends in (("", 1), ("panel", 3)):  # then that of the bands is below
         frame = measured(panels=2)
         own = frame["line"] + (frame[line] if line else "")
         figure = plot(frame.assign(line=own))

@@ -303,7 +303,7 @@ def test_what_runs_is_what_counts(tmp_path):
     (tmp_path / "workflow/script.py").write_text(FINETUNE)
     (tmp_path / "mbert_atlas").symlink_to(ROOT / "mbert_atlas")
     main = runpy.run_path(str(tmp_path / "workflow/script.py"))["main"]
-    import_module("mbert_atlas.corpora.bad_rows")  # its import makes an object that is not used
+    import_module("mbert_atlas.corpora.cards")  # its import makes an object that is not used
     codes = set()
     sys.setprofile(lambda frame, *_: codes.add((frame.f_globals.get("__name__"), frame.f_code)))
     try:

@@ -91,6 +91,7 @@ def figure_texts(files: PlannedFiles) -> Iterator[str]:
             cells = with_files(as_values(planned), list(map(files, paths)))
             reported = {"reported": None} if record.reported else {}
             figure = resolve(record.draw)(cells, **record.options(), **reported)
+            yield str(figure.get_label())
             yield from (text.get_text() for text in figure.findobj(Text))
 
 

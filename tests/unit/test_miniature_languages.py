@@ -205,7 +205,9 @@ def test_links_join_words_of_one_concept(code: str, sentences: dict[str, list[Se
 def units(sentence: Sentence) -> list[range]:
     """Return the words that each aligned unit covers."""
     return [
-        range(token.start, token.stop) for token in sentence.tokens for _ in sentence.units(token)
+        range(token.start, token.stop)
+        for token in sentence.tokens
+        for _ in ([token.form] if sentence.spaced else token.form)
     ]
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 
 from mbert_atlas.miniature.concepts import Sampler
-from mbert_atlas.miniature.labelled import tagged
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.meanings import (
     Circumstance,
@@ -17,6 +16,7 @@ from mbert_atlas.miniature.meanings import (
     entities,
 )
 from mbert_atlas.miniature.questions import Passage, Question, draw_passage, read_passage
+from mbert_atlas.miniature.texts import tagged
 
 CODES = tuple(MINIATURE_LANGUAGES)
 NAMED = Clause(

@@ -93,6 +93,7 @@ def figure(tmp_path: Path) -> FigureLink:
     path.parent.mkdir(parents=True)
     path.write_text("<svg>" + 100 * " " + "</svg>")
     path.with_suffix(".png").write_bytes(PNG)
+    path.with_suffix(".caption.txt").write_text("Accuracy < 1. n = 9. 2 seeds.\n")
     return FigureLink("toy2020", "table1", "table1", path)
 
 
@@ -146,6 +147,7 @@ def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
     assert "contradicted by the paper&#39;s own table" in page  # reported: -1
     assert "Read &lt;generously&gt;." in page
     assert "data:image/png;base64,iVBORw0KGgo=" in page  # the smaller of the two
+    assert "<strong>table1.</strong> Accuracy &lt; 1. n = 9. 2 seeds.</figcaption>" in page
     assert "Words of 1 &lt; 2 pieces, see the config." in page
     assert "<td>sum, as <code>Eq. 1</code></td>" in page
     assert "no entry" not in page

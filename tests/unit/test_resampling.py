@@ -17,13 +17,14 @@ from mbert_atlas.analysis.measurements import (
 from mbert_atlas.analysis.resampling import (
     RESAMPLED,
     RESAMPLES,
-    combined,
+    difference,
+    mean_of,
     resampled_mean,
     resampled_sums,
     resamples,
 )
 from mbert_atlas.analysis.scores import class_scores, sentence_counts, tag_scores, tree_scores
-from mbert_atlas.analysis.scoring import resampled_of, scores_of
+from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.analysis.transfer import GAIN, measure_transfer
 from mbert_atlas.cells import Cell
 from mbert_atlas.f1 import micro_f1
@@ -120,16 +121,16 @@ def test_scores_of_a_cell_are_those_of_resampled_predictions(
     write_parquet(table, tmp_path / "all")
     cell = Cell(kind=kind, dataset="test", language="de", protocol=protocol)
     normalisation: Any = {"normalisation": "mlqa"}
-    found = resampled_of(Cell(**{**vars(cell), "path": str(tmp_path / "all"), **normalisation}))
+    found = scores_of(Cell(**{**vars(cell), "path": str(tmp_path / "all"), **normalisation}))
     for number in SOME:
         path = tmp_path / str(number)
         write_parquet(repeated(table, times[number]), path)
-        expected, _ = scores_of(Cell(**{**vars(cell), "path": str(path), **normalisation}))
+        expected = scores_of(Cell(**{**vars(cell), "path": str(path), **normalisation}))
         assert found.keys() == expected.keys()
-        for metric, value in expected.items():
-            assert found[metric].dtype == np.float32
-            assert found[metric].shape == (RESAMPLES,)
-            assert found[metric][number] == pytest.approx(value, abs=1e-4)
+        for metric, score in expected.items():
+            again = found[metric][RESAMPLED]
+            assert (again.dtype, again.shape) == (np.float32, (RESAMPLES,))
+            assert again[number] == pytest.approx(score["value"], abs=1e-4)
 
 
 def test_resamples_belong_to_the_items() -> None:
@@ -218,11 +219,9 @@ def test_no_items_are_no_score() -> None:
 def test_means_and_differences_of_rows() -> None:
     one, two = (np.full(RESAMPLES, value, np.float32) for value in (1, 3))
     rows = [{"value": 1.0, RESAMPLED: one}, {"value": 3.0, RESAMPLED: two}]
-    (mean,), (difference,) = (
-        combined(zip(weights, rows, strict=True)).values() for weights in ((0.5, 0.5), (-1, 1))
-    )
-    assert (mean.dtype, set(mean), set(difference)) == (np.float32, {2}, {2})
-    assert combined([(0.5, rows[0]), (0.5, {"value": 2.0})]) == {}
+    for found in (mean_of(rows), difference(rows[1], rows[0])):
+        assert (found["value"], found[RESAMPLED].dtype, {*found[RESAMPLED]}) == (2, np.float32, {2})
+    assert mean_of([rows[0], {"value": 2.0}]) == {"value": 1.5}
     frame = pd.DataFrame([row | {"seed": 1, "n": 5, "task": "a"} for row in rows])
     frame = pd.concat([frame, frame.assign(seed=2, resampled=np.nan)])
     means = mean_by(frame, ["task", "seed"], n="sum")
@@ -231,7 +230,7 @@ def test_means_and_differences_of_rows() -> None:
         ["a", 2, 2.0, 10],
     ]
     assert set(means[RESAMPLED][0]) == {2}
-    assert means[RESAMPLED][1] is None
+    assert np.isnan(means[RESAMPLED][1])
 
 
 def test_resampled_values_go_to_a_second_file(tmp_path: Path) -> None:

@@ -12,13 +12,21 @@ from scipy import stats
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import f1_score
 
-from mbert_atlas.analysis.scores import sentence_counts, tag_scores
-from mbert_atlas.analysis.significance import compare_taggers, holm, permutation_test
+from mbert_atlas.analysis.scores import select, sentence_counts, tag_scores
+from mbert_atlas.analysis.significance import Comparison, compare_taggers, holm, permutation_test
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import micro_f1
 from mbert_atlas.schemas import TAG_PREDICTIONS
 
-HINDI: dict[str, Any] = {"seed": 1, "dataset": "wikiann", "language": "hi"}
+HINDI = {"dataset": "wikiann", "language": "hi"}
+
+
+def compared(*systems: list[pa.Table], unit: Any = "token", seed: int = 1) -> Comparison:
+    """Compare the predictions for Hindi."""
+    runs = [[select(table, **HINDI) for table in tables] for tables in systems]
+    return compare_taggers(*runs, unit=unit, seed=seed)
+
+
 TAGS = ["O", "O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 
 
@@ -112,26 +120,26 @@ def test_seeds_are_concatenated_and_sorted() -> None:
     gold = _sentences(0, 30)
     before = [_table(gold, _blurred(gold, seed, 0.5)) for seed in (1, 2)]
     after = [_table(gold, _blurred(gold, seed, 0.1)) for seed in (3, 4)]
-    found = compare_taggers(before, after, unit="token", **HINDI)
+    found = compared(before, after)
     assert found.n == 60
     assert found.p_value == 1 / 1001  # the smallest there is
     pooled = (sentence_counts(pa.concat_tables(tables), unit="token") for tables in (before, after))
     lower, higher = map(_f1, pooled)
     assert found.difference == pytest.approx(higher - lower)
-    assert found == compare_taggers(before, after, unit="token", **HINDI)
+    assert found == compared(before, after)
     order = np.random.default_rng(5).permutation(60)
     mixed = [pa.concat_tables([table, _table(gold, gold, "es")]).take(order) for table in after]
     also = [pa.concat_tables([table, _table(gold, gold, "es")]) for table in before]
-    assert found == compare_taggers(also, mixed, unit="token", **HINDI)
-    assert compare_taggers(before, before, unit="token", **HINDI).p_value == 1.0
+    assert found == compared(also, mixed)
+    assert compared(before, before).p_value == 1.0
 
 
 def test_interval_of_the_gain_equals_scipys_bootstrap() -> None:
     gold = _sentences(7, 400)
     runs = [[_table(gold, _blurred(gold, seed, share)) for seed in (1, 2)] for share in (0.5, 0.45)]
-    found = compare_taggers(*runs, unit="token", **HINDI)
+    found = compared(*runs)
     # The resamples are those of the test set, whatever the seed of the permutations.
-    other = compare_taggers(*runs, unit="token", **{**HINDI, "seed": 2})
+    other = compared(*runs, seed=2)
     assert (found.low, found.high) == (other.low, other.high)
     assert found.low < found.difference < found.high
     counts = [
@@ -157,18 +165,17 @@ def test_interval_of_the_gain_equals_scipys_bootstrap() -> None:
 def test_what_cannot_be_compared_is_rejected() -> None:
     gold = _sentences(0, 5)
     table = _table(gold, gold)
-    options: dict[str, Any] = {"unit": "entity", **HINDI}
     with pytest.raises(AtlasError, match="1 runs of one system and 2 of the other"):
-        compare_taggers([table], [table, table], **options)
+        compared([table], [table, table])
     with pytest.raises(AtlasError, match="different sentences or gold tags"):
-        compare_taggers([table], [_table(gold[:4], gold[:4])], **options)
+        compared([table], [_table(gold[:4], gold[:4])])
     other = [["B-LOC", *row[1:]] for row in gold]
     with pytest.raises(AtlasError, match="different sentences or gold tags"):
-        compare_taggers([table], [_table(other, other)], **options)
+        compared([table], [_table(other, other)])
     with pytest.raises(AtlasError, match="occurs twice"):
-        compare_taggers([pa.concat_tables([table, table])], [table], **options)
+        select(pa.concat_tables([table, table]), **HINDI)
     with pytest.raises(AtlasError, match="there are none"):
-        compare_taggers([table], [table], **{**options, "language": "ru"})
+        select(table, language="ru")
     nothing = permutation_test(np.zeros((2, 3), int), np.zeros((2, 3), int), ["a", "b"], seed=1)
     assert (nothing.difference, nothing.p_value) == (0.0, 1.0)
 

@@ -18,8 +18,13 @@ from mbert_atlas.static_vectors.classification import (
     classify_with_static_vectors,
     mean_vectors,
 )
-from mbert_atlas.static_vectors.glove import Factors, both_directions, count_neighbours, loss
-from mbert_atlas.static_vectors.training import train_static_vectors
+from mbert_atlas.static_vectors.training import (
+    Factors,
+    both_directions,
+    count_neighbours,
+    loss,
+    train_static_vectors,
+)
 from mbert_atlas.tokenizer import tokenizer_digest
 
 SIZE = 19
@@ -33,7 +38,7 @@ def random_rows(count: int = 60) -> Ragged:
 
 @pytest.mark.parametrize("tokens_at_a_time", [40, 10_000])
 def test_counts_are_those_of_a_loop(tokens_at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mbert_atlas.static_vectors.glove._TOKENS_AT_A_TIME", tokens_at_a_time)
+    monkeypatch.setattr("mbert_atlas.static_vectors.training._TOKENS_AT_A_TIME", tokens_at_a_time)
     rows, window = random_rows(), 3
     expected: Counter[tuple[int, int]] = Counter()
     for row in range(len(rows)):

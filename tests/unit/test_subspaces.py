@@ -1,10 +1,13 @@
 """DensRay and LDA against sums over all pairs and against scikit-learn."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from mbert_atlas.analysis.subspaces import Moments, densray, lda, merged
+from mbert_atlas.analysis.subspaces import densray, find_directions, lda
+from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.errors import AtlasError
 
 LANGUAGES, DIMS = 5, 8
@@ -17,11 +20,18 @@ def toy(seed: int = 0, size: int = 40) -> np.ndarray:
     return means + random.normal(size=(LANGUAGES, size, DIMS)) * np.linspace(0.5, 2, DIMS)
 
 
-def moments_of(vectors: np.ndarray, names: str = "abcde") -> Moments:
+def moments_of(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the means of the languages, their numbers of vectors, and the scatter within them."""
     centred = vectors - vectors.mean(axis=1, keepdims=True)
-    scatter = np.einsum("lmd,lme->de", centred, centred)[None]
     counts = np.full(len(vectors), vectors.shape[1])
-    return Moments(list(names), counts, vectors.mean(axis=1)[:, None], scatter)
+    return vectors.mean(axis=1), counts, np.einsum("lmd,lme->de", centred, centred)
+
+
+def within_of(vectors: np.ndarray) -> np.ndarray:
+    """Return the covariance within languages."""
+    _, counts, scatter = moments_of(vectors)
+    within: np.ndarray = scatter / (counts.sum() - len(counts))
+    return within
 
 
 def by_all_pairs(vectors: np.ndarray) -> np.ndarray:
@@ -38,8 +48,7 @@ def by_all_pairs(vectors: np.ndarray) -> np.ndarray:
 
 def test_densray_is_the_sum_over_all_pairs() -> None:
     vectors = toy()
-    own = moments_of(vectors)
-    found = densray(own.means[:, 0], own.within(0))
+    found = densray(vectors.mean(axis=1), within_of(vectors))
     expected = by_all_pairs(vectors)
     values, axes = np.linalg.eigh(expected)
     assert found.rank == LANGUAGES - 1
@@ -49,11 +58,11 @@ def test_densray_is_the_sum_over_all_pairs() -> None:
 
 
 def test_beyond_the_rank_the_basis_is_sorted_by_variance() -> None:
-    own = moments_of(toy())
-    basis, values, rank = densray(own.means[:, 0], own.within(0))
+    within = within_of(toy())
+    basis, values, rank = densray(toy().mean(axis=1), within)
     np.testing.assert_allclose(basis.T @ basis, np.eye(DIMS), atol=1e-12)
     assert not values[rank:].any()
-    beyond = basis[:, rank:].T @ own.within(0) @ basis[:, rank:]
+    beyond = basis[:, rank:].T @ within @ basis[:, rank:]
     np.testing.assert_allclose(beyond, np.diag(np.diag(beyond)), atol=1e-9)
     assert (np.diff(np.diag(beyond)) <= 0).all()
     largest = np.abs(basis).argmax(axis=0)
@@ -62,8 +71,8 @@ def test_beyond_the_rank_the_basis_is_sorted_by_variance() -> None:
 
 def test_lda_is_that_of_scikit_learn() -> None:
     vectors = toy()
-    own = moments_of(vectors)
-    found = lda(own.means[:, 0], own.counts, own.within(0))
+    means, counts, _ = moments_of(vectors)
+    found = lda(means, counts, within_of(vectors))
     theirs = LinearDiscriminantAnalysis()
     flat = vectors.reshape(-1, DIMS)
     projected = theirs.fit(flat, np.repeat(np.arange(LANGUAGES), vectors.shape[1])).transform(flat)
@@ -74,33 +83,39 @@ def test_lda_is_that_of_scikit_learn() -> None:
     np.testing.assert_allclose(np.abs(ours), np.abs(projected) * freedom, rtol=1e-6, atol=1e-8)
     shares = found.values[: found.rank] / found.values.sum()
     np.testing.assert_allclose(shares, theirs.explained_variance_ratio_, atol=1e-9)
-    within = found.basis.T @ own.within(0) @ found.basis
+    within = found.basis.T @ within_of(vectors) @ found.basis
     np.testing.assert_allclose(within, np.eye(DIMS), atol=1e-8)
 
 
 def test_lda_needs_more_vectors_than_dimensions() -> None:
-    own = moments_of(toy(size=2))
+    means, counts, _ = moments_of(toy(size=2))
     with pytest.raises(AtlasError, match="10 vectors of 5 languages cannot determine"):
-        lda(own.means[:, 0], own.counts, own.within(0))
+        lda(means, counts, within_of(toy(size=2)))
 
 
-def test_parts_add_up() -> None:
+def test_parts_add_up(tmp_path: Path) -> None:
     vectors = toy()
-    parts = [moments_of(vectors[:2], "ab"), moments_of(vectors[2:], "cde")]
-    whole = moments_of(vectors)
-    found = merged(parts)
-    assert found.languages == whole.languages
-    np.testing.assert_allclose(found.within(0), whole.within(0))
-    np.testing.assert_array_equal(found.means, whole.means)
+    parts = {"ab": vectors[:2], "cde": vectors[2:]}
+    for languages, some in parts.items():
+        means, counts, scatter = moments_of(some)
+        arrays = {"means": means[:, None], "counts": counts, "scatter": scatter[None]}
+        save_arrays(tmp_path / languages, arrays, {"languages": list(languages)})
+    find_directions([tmp_path / name for name in parts], tmp_path / "found", list("ace"))
+    found, some = load_arrays(tmp_path / "found"), vectors[[0, 2, 4]]
+    whole = densray(some.mean(axis=1), within_of(vectors))
+    np.testing.assert_allclose(found.dense("densray_basis"), whole.basis[None], atol=1e-9)
+    assert found.dense("densray_rank").tolist() == found.dense("lda_rank").tolist() == [2]
+    np.testing.assert_allclose(found.dense("mean"), some.mean(axis=(0, 1))[None])
+    assert found.meta["languages"] == ["a", "c", "e"]
 
 
 def test_an_axis_without_variance_comes_last() -> None:
     vectors = toy(size=60)
     vectors -= vectors.mean(axis=2, keepdims=True)  # as a layer normalisation leaves them
-    own = moments_of(vectors)
-    basis, _, rank = lda(own.means[:, 0], own.counts, own.within(0))
+    means, counts, _ = moments_of(vectors)
+    basis, _, rank = lda(means, counts, within_of(vectors))
     assert rank == LANGUAGES - 1
     assert np.isfinite(basis).all()
     np.testing.assert_allclose(np.abs(basis[:, -1]), 1 / np.sqrt(DIMS))
-    inside = basis[:, :-1].T @ own.within(0) @ basis[:, :-1]
+    inside = basis[:, :-1].T @ within_of(vectors) @ basis[:, :-1]
     np.testing.assert_allclose(inside, np.eye(DIMS - 1), atol=1e-9)

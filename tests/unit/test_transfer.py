@@ -250,8 +250,9 @@ def test_measurements_have_only_their_columns(tmp_path):
         write_measurements([{"colour": "red"}], tmp_path / "m.csv")
     with pytest.raises(AtlasError, match="nothing was measured"):
         write_measurements([], tmp_path / "m.csv")
-    write_measurements([{"value": 1.5, "seed": 3}, {"value": 2}], tmp_path / "m.csv", paper="x")
+    rows = [{"value": 1.5, "seed": 3, "protocol": "published"}, {"value": 2}]
+    write_measurements(rows, tmp_path / "m.csv", paper="x")
     lines = (tmp_path / "m.csv").read_text().splitlines()
     assert lines[0].startswith("paper,artifact,task")
-    assert lines[1] == "x,,,,,,,,,1.5,,3,"
-    assert lines[2] == "x,,,,,,,,,2,,,"
+    assert lines[1] == "x,,,,,,,,,1.5,published,3,"
+    assert lines[2:] == ["x,,,,,,,,,2,published,,", "x,,,,,,,,,2,corrected,,"]

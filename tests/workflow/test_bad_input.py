@@ -110,6 +110,7 @@ def test_what_cannot_be_had_is_named_at_the_end(repository, world, tmp_path):
     paper = names()[0]
     target = f"results/bad/tables/{paper}/table2.csv"
     settings = ["offline=true", "without_missing=true", f"papers=[{paper}]"]
+    settings += ["alignment={held_out: 9}", "runs={adjusted: {published: {sentences: 9}}}"]
     done = run(repository, tmp_path, target, mirror, settings=settings)
     explain(done, [f"Not made: {paper} ", "table2", "offline is set"])
     assert "Running without what needs them" in done.stdout + done.stderr

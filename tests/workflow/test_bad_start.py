@@ -62,7 +62,7 @@ def test_a_program_that_plans_ends_with_the_sentence(repository):
         [sys.executable, *words], cwd=repository, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 1
-    sentence = "config, key mirror: there is no folder /no/such/folder; correct the path."
+    sentence = "--config, key mirror: there is no folder /no/such/folder; correct the path."
     assert done.stderr == f"{sentence}\n"
 
 

@@ -1,9 +1,15 @@
 """Jobs of the rules in `workflow/rules/artifacts.smk`."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from mbert_atlas.cells import Cell
 from workflow.job import Snakemake
 from workflow.jobs.report import compared
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def measure(snakemake: Snakemake) -> None:
@@ -22,10 +28,24 @@ def render_figure(snakemake: Snakemake) -> None:
     from mbert_atlas.registry import resolve
 
     params = snakemake.params
-    reported = {"reported": params.reported["path"]} if params.reported else {}
+    also: dict[str, Any] = {"reported": params.reported["path"]} if params.reported else {}
     cells = with_files(params.cells, snakemake.input)
-    figure = resolve(params.draw)(cells, **params.options, **reported)
-    save_figure(figure, Path(snakemake.output[0]).with_suffix(""))
+    if params.intervals:
+        also["intervals"] = _intervals(cells, params.intervals)
+    figure = resolve(params.draw)(cells, **params.options, **also)
+    save_figure(figure, Path(snakemake.output[0]).with_suffix(""), params.caption)
+
+
+def _intervals(cells: Sequence[Cell], sources: Mapping[str, Any]) -> "pd.DataFrame":
+    """Return the intervals of all numbers that a figure may show."""
+    from mbert_atlas.scorecard.claims import read_claims
+    from mbert_atlas.scorecard.intervals import measured_intervals
+
+    claims, reported = (Path(sources[name]["path"]) for name in ("claims", "reported"))
+    stated = {sources["paper"]: read_claims(claims, sources["paper"], reported)}
+    files = cells[0].paths
+    measurement = Path(files.get("scores", cells[0].path))
+    return measured_intervals(measurement, Path(files["resamples"]), stated, sources["languages"])
 
 
 def render_table(snakemake: Snakemake) -> None:

@@ -46,6 +46,7 @@ use rule job as render_figure with:
             labels=lambda wildcards: plan.labels("figure", wildcards.figure),
         ),
         "<results>/figures/{figure}.svg",
+        "<results>/figures/{figure}.caption.txt",
     log:
         "<results>/logs/render_figure/{figure}.log",
     wildcard_constraints:
@@ -56,6 +57,8 @@ use rule job as render_figure with:
         cells=lambda wildcards: plan.values("figures", wildcards.figure),
         options=lambda wildcards: plan.figures[wildcards.figure].options(),
         reported=lambda wildcards: plan.reported_beside(wildcards.figure),
+        intervals=lambda wildcards: plan.intervals_of(wildcards.figure),
+        title=lambda wildcards: plan.artifact_of[wildcards.figure][1].title,
         caption=lambda wildcards: plan.caption(wildcards.figure),
         job=lambda wildcards: plan.job(
             "artifacts:render_figure", plan.figures[wildcards.figure].draw

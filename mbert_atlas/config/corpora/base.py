@@ -14,10 +14,7 @@ SAMPLE_SEED: Any = Field(
     None, ge=0, description="Seed of a random sample of `limit` items; none takes the first."
 )
 Split = Literal["train", "validation", "dev", "test"]
-PLACEHOLDERS = {
-    *("language", "wiki", "pair", "iso639_3", "ntrex", "tatoeba", "ud_name", "ud_code"),
-}
-"""What braces in an upstream path can hold."""
+_PLACEHOLDERS = "iso639_3, language, ntrex, pair, tatoeba, ud_code, ud_name, wiki"
 
 
 def _upstream_path(path: str) -> str:
@@ -27,11 +24,13 @@ def _upstream_path(path: str) -> str:
         problem = f"the braces of {path!r} are not in pairs"
         raise ValueError(f"{problem}; close or delete them") from error
     for _, name, form, conversion in parts:
-        if name is not None and (name not in PLACEHOLDERS or form or conversion):
-            choices = ", ".join(sorted(PLACEHOLDERS))
-            raise ValueError(f"{path!r} has a placeholder that is not known; use one of {choices}")
+        if name is not None and (name not in _PLACEHOLDERS.split(", ") or form or conversion):
+            problem = f"{path!r} has a placeholder that is not known"
+            raise ValueError(f"{problem}; use one of {_PLACEHOLDERS}")
     literal = "".join(text + ("x" if name else "") for text, name, *_ in parts)
-    is_plain = literal.isprintable() and literal == literal.strip() and not set(literal) & set(_ODD)
+    # Some characters mean something to Windows or to Snakemake.
+    odd = set("\\{}<>") & set(literal)
+    is_plain = literal.isprintable() and literal == literal.strip() and not odd
     folders = literal.split("/")
     if not is_plain or folders[0] in ("~", "hf") or set(folders) & {"", ".", ".."}:
         problem = f"{path!r} is not a relative path inside a mirror folder"
@@ -39,8 +38,6 @@ def _upstream_path(path: str) -> str:
     return path
 
 
-_ODD = "\\{}<>"
-"""Characters that mean something to Windows or to Snakemake."""
 UpstreamPath = Annotated[str, AfterValidator(_upstream_path)]
 
 
@@ -58,28 +55,18 @@ class Source(ConfigModel):
 class Corpus(ConfigModel):
     """An upstream corpus as tidy Parquet, or a dataset derived from another one.
 
-    Functions are named as ``module:function`` below ``mbert_atlas``: they take one
-    :class:`mbert_atlas.corpora.jobs.ReadingJob` or :class:`mbert_atlas.corpora.jobs.DerivingJob`.
+    Functions, ``module:function`` below ``mbert_atlas``, take a :mod:`mbert_atlas.corpora.jobs`.
     """
 
-    reader: ClassVar[str] = ""
-    """Reads the upstream files; empty if there is no table and other jobs read the files."""
-    deriver: ClassVar[str] = ""
-    """Makes the table from that of another dataset, see :attr:`parent`."""
-    by_language: ClassVar[bool] = False
-    """Whether each language has a separate table and job."""
-    reads_large: ClassVar[bool] = False
-    """Whether reading jobs are submitted, see :attr:`resources`; else they are local."""
-    derives_large: ClassVar[bool] = False
-    """Whether deriving jobs are."""
-    columns_of: ClassVar[str] = ""
-    """Another kind of corpus whose columns the table has, so that the same tasks can use it."""
-    is_running_text: ClassVar[bool] = False
-    """Whether the table has the columns of ``schemas.PARAGRAPHS``."""
-    one_file: ClassVar[bool] = False
-    """Whether a language has a single upstream file (and its partners)."""
-    parent_key: ClassVar[str] = ""
-    """Key that names the parent."""
+    reader: ClassVar[str] = ""  # reads upstream files; empty: other jobs read them, and no table
+    deriver: ClassVar[str] = ""  # makes the table from that of another dataset, its `parent`
+    by_language: ClassVar[bool] = False  # each language has a separate table and job
+    reads_large: ClassVar[bool] = False  # reading jobs are submitted; else they are local
+    derives_large: ClassVar[bool] = False  # deriving jobs are
+    columns_of: ClassVar[str] = ""  # another kind of corpus: tasks can use this one in its place
+    is_running_text: ClassVar[bool] = False  # the table has the columns of `schemas.PARAGRAPHS`
+    one_file: ClassVar[bool] = False  # a language has a single upstream file (and its partners)
+    parent_key: ClassVar[str] = ""  # key that names the parent
 
     corpus: str = CORPUS
     languages: list[str] = Field(description="Language codes, rows of resources/languages.csv.")
@@ -129,23 +116,17 @@ class Corpus(ConfigModel):
             keys = ["files", "files_by_language", *filter(None, [self.parent_key])]
             ways = " or ".join(f"`{key}`" for key in keys)
             raise ValueError(f"give {ways}" + (", not both" if has_files else ""))
-        formats = self._formats()
+        field = type(self).model_fields.get("format")
+        options = get_args(field.annotation) if field else ()
+        formats = [name for option in options for name in get_args(option)]
         for language, sources in (self.files_by_language or {}).items():
             if self.one_file and len(sources) > 1:
                 raise ValueError(f"{self.corpus} takes one file, not {len(sources)} ({language})")
-            for source in sources:
-                if source.format and source.format not in formats:
+            for name in [source.format for source in sources if source.format]:
+                if name not in formats:
                     hint = f"use {', '.join(formats)}" if formats else "leave it out"
-                    raise ValueError(
-                        f"no format of {self.corpus} is {source.format!r} ({language}): {hint}"
-                    )
+                    raise ValueError(f"no format of {self.corpus} is {name!r} ({language}): {hint}")
         return self
-
-    @classmethod
-    def _formats(cls) -> list[str]:
-        field = cls.model_fields.get("format")
-        options = get_args(field.annotation) if field else ()
-        return [name for option in options for name in get_args(option)]
 
 
 class WithSplit(Corpus):

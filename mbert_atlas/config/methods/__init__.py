@@ -16,24 +16,17 @@ class MethodOptions(ConfigModel):
     """Options of a training method: what a fine-tuning does besides learning its task.
 
     The first line of its docstring describes its key.
-
-    Attributes:
-        language_data: the task of the encoding in which the method reads the ``language_data`` of
-            its family; empty: it does not read them.
-        trains_encoder: the method does nothing while the encoder is frozen.
     """
 
+    # Task of the encoding in which it reads the `language_data` of its family; empty: it does not.
     language_data: ClassVar[str] = ""
-    trains_encoder: ClassVar[bool] = False
+    trains_encoder: ClassVar[bool] = False  # it does nothing while the encoder is frozen
 
     def check(self, config: Any, place: str, name: str) -> None:
         """Report what the method needs and its family of runs, or the rest of the config, lacks."""
 
     def specification(self, start: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return what else decides the result of a run, as plain JSON values.
-
-        ``start`` is the specification of the run that this one starts from.
-        """
+        """Return what else decides a result, plain JSON; ``start`` is what a run starts from."""
         return {}
 
     def passes(self, batch_size: int) -> float:
@@ -41,11 +34,7 @@ class MethodOptions(ConfigModel):
         return 0.0
 
     def inputs(self, run: Any, files: Any) -> dict[str, str]:
-        """Return the files and folders that the method reads, by name.
-
-        ``run`` is a :class:`mbert_atlas.plan.runs.Run`, ``files`` the config's
-        :class:`mbert_atlas.plan.files.Files`.
-        """
+        """Return what the method reads, by name; ``files`` are a ``plan.files.Files``."""
         return {}
 
 

@@ -16,23 +16,14 @@ from mbert_atlas.config.training import HeadOptions
 
 
 class Encoding(ConfigModel):
-    """How the examples of a task become token ids, and what else the config needs of the task.
+    """How the examples of a task become token ids, and what else the config needs of the task."""
 
-    Attributes:
-        corpus: corpus of the datasets with such examples; empty: there are none to learn from.
-        scored: what is scored: ``text``, ``token`` or ``tree``.
-        metrics: scores in :mod:`mbert_atlas.analysis.scores` that a search may choose by.
-        selection: metrics that may select an epoch.
-        transfer: whether a table of zero-shot transfer can show it.
-        head: options of its classifier.
-    """
-
-    corpus: ClassVar[str] = ""
-    scored: ClassVar[str] = "text"
-    metrics: ClassVar[tuple[str, ...]] = ()
-    selection: ClassVar[tuple[str, ...]] = ()
-    transfer: ClassVar[bool] = True
-    head: ClassVar[type[HeadOptions]] = HeadOptions
+    corpus: ClassVar[str] = ""  # of the datasets with such examples; empty: none to learn from
+    scored: ClassVar[str] = "text"  # what is scored: `text`, `token` or `tree`
+    metrics: ClassVar[tuple[str, ...]] = ()  # of `analysis.scores` that a search may choose by
+    selection: ClassVar[tuple[str, ...]] = ()  # metrics that may select an epoch
+    transfer: ClassVar[bool] = True  # a table of zero-shot transfer can show it
+    head: ClassVar[type[HeadOptions]] = HeadOptions  # options of its classifier
 
     task: str = Field(description="The task whose examples are encoded; text: only for vectors.")
     max_length: int = Field(128, ge=8)

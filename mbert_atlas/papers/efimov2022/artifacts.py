@@ -6,8 +6,7 @@ from functools import partial
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.labels import listed
-from mbert_atlas.papers.efimov2022.config import CONTRASTS, Histograms, Section
-from mbert_atlas.papers.efimov2022.needs import needs_of
+from mbert_atlas.papers.efimov2022.config import CONTRASTS, Histograms, Section, needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -33,17 +32,16 @@ _TITLES = {
     "table9": "{languages} with an extended vocabulary, before and after adjustment",
 }
 _SIZE = re.compile(r"(\w+)_(\d+)K")
-_FIGURE1 = """\
-**Efimov et al. 2022, Figure 1.** L2 distances between last-layer vectors of related (aligned) and
-unrelated word pairs, English and another language. Lines are means over seeds, bands run from the
-lowest to the highest seed. Two things to look for: adjustment should move related pairs to the left
-and leave unrelated ones where they are (the separation AUC rises, the ratio of means falls);
-fine-tuning on English reduces the distances of both kinds."""
-_FIGURE2 = """\
-**Efimov et al. 2022, Figure 2.** L2 distances between last-layer vectors of related and unrelated
-word pairs: a column per language, a row per model. Read downwards: adjustment separates the two
-kinds, fine-tuning on English reduces all distances whatever the task, continual learning keeps them
-apart."""
+_READING = {
+    "figure1": "L2 distances between last-layer vectors of related (aligned) and unrelated word "
+    "pairs, English and another language. To read it: adjustment should move related pairs to the "
+    "left and leave unrelated ones where they are (the separation AUC rises, the ratio of means "
+    "falls); fine-tuning on English reduces the distances of both kinds.",
+    "figure2": "L2 distances between last-layer vectors of related and unrelated word pairs: a "
+    "column per language, a row per model. To read it, go downwards: adjustment separates the two "
+    "kinds, fine-tuning on English reduces all distances whatever the task, continual learning "
+    "keeps them apart.",
+}
 
 _CURVES = Curves("figures.transfer:scores_by_language", ["table2"], "", "accuracy (%)")
 
@@ -93,7 +91,7 @@ def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) ->
     return Artifact(
         name,
         title="Distances of word pairs",
-        caption=_FIGURE2 if is_grid else _FIGURE1,
+        caption=_READING[name],
         measurements=[
             Measurement(
                 name,

@@ -1,4 +1,4 @@
-"""The paper's section of the config, and whether it fits the rest."""
+"""The paper's section of the config, its checks, and what it needs of encoders."""
 
 from typing import Annotated, Any, Literal
 
@@ -8,19 +8,17 @@ from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.transfer import TransferTable, check_transfer_table
+from mbert_atlas.plan.needs import Need
 
+_COMPARED = {
+    **dict.fromkeys(("table2", "table3", "table4"), "adjusted adjusted_continual"),
+    "table8": "adjusted adjusted_es adjusted_ru adjusted_vi adjusted_hi",
+    "table9": "adjusted_30K adjusted_100K",
+}
 CONTRASTS = [
-    *(
-        (table, condition, baseline)
-        for table in ("table2", "table3", "table4")
-        for condition, baseline in (("adjusted", "original"), ("adjusted_continual", "adjusted"))
-    ),
-    *(
-        ("table8", condition, "original")
-        for condition in ("adjusted", "adjusted_es", "adjusted_ru", "adjusted_vi", "adjusted_hi")
-    ),
-    ("table9", "adjusted_30K", "original"),
-    ("table9", "adjusted_100K", "original"),
+    (table, condition, "adjusted" if condition == "adjusted_continual" else "original")
+    for table, conditions in _COMPARED.items()
+    for condition in conditions.split()
 ]
 
 
@@ -68,3 +66,17 @@ def check(config: Any) -> None:
     for name, table in paper.tables.items():
         declared = [contrast[1:] for contrast in CONTRASTS if contrast[0] == name]
         check_transfer_table(config, f"efimov2022.tables.{name}", table, declared)
+
+
+def needs_of(config: Any) -> dict[str, list[Need]]:
+    """Return the needs by artifact: a vocabulary that can be extended, in Table 9."""
+    paper: Section = config.efimov2022
+    needs: dict[str, dict[Need, None]] = {}
+    for name, table in paper.tables.items():
+        for test in table.tests.values():
+            for _, _, family in table.families(test):
+                encoder = config.encoders[ref.base_of(config, family.partition("/")[0])]
+                if encoder.changed:
+                    need = Need(encoder.changed.encoder, "tokenizer")
+                    needs.setdefault(name, {})[need] = None
+    return {name: list(some) for name, some in needs.items()}

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.analysis.separation import Floats, separation
 from mbert_atlas.cells import Cell
@@ -48,6 +49,7 @@ def draw_distances(
             _draw_panel(axes, samples[panel], edges)
         drawn[0].set_ylim(0, 1.28 * drawn[0].get_ylim()[1])  # room for the numbers
         _write_legend(figure, drawn[0])
+        figure.set_label(_said(samples.values()))
     return figure
 
 
@@ -69,7 +71,8 @@ def draw_distance_grid(
         for row, panel in zip(grid, panels, strict=True):
             for axes, by_panel in zip(row, samples.values(), strict=True):
                 _draw_panel(axes, by_panel[panel], edges, small=True)
-                axes.set_yticks([])
+                axes.yaxis.set_major_locator(MaxNLocator(2))
+                axes.tick_params(axis="y", labelsize=7, pad=1)
             text = panel_title(panel, ",\nthen ")
             row[0].set_ylabel(text, rotation=0, ha="right", va="center", fontsize=8)
             row[0].set_ylim(0, 1.45 * row[0].get_ylim()[1])  # room for the numbers
@@ -79,7 +82,11 @@ def draw_distance_grid(
             axes.set_xlabel("L2 distance")
         title = f"Words of each language and English, last layer, {protocol}"
         figure.suptitle(title, x=0.01, ha="left")
+        figure.supylabel("word pairs (%)", fontsize=9)
         _write_legend(figure, grid[0, 0])
+        figure.set_label(
+            _said(seeds for by_panel in samples.values() for seeds in by_panel.values())
+        )
     return figure
 
 
@@ -108,6 +115,23 @@ def _extent(panels: Iterable[_Samples]) -> tuple[float, float, int]:
     pooled = [values for seeds in panels for pair in seeds for values in pair]
     low, high = min(values.min() for values in pooled), max(values.max() for values in pooled)
     return float(low), float(high), min(map(len, pooled))
+
+
+def _said(panels: Iterable[_Samples]) -> str:
+    """Return n, seeds and what bands are, for a caption."""
+    seeds = list(panels)
+    pairs = sorted({len(values) for some in seeds for pair in some for values in pair})
+    numbers = sorted({len(some) for some in seeds})
+    bands = "one seed: no interval can be given"
+    if numbers[-1] > 1:
+        bands = (
+            "lines and numbers are means over seeds, bands and brackets the range of seeds, and "
+            "without a band there is one seed; there is no interval over word pairs"
+        )
+    return (
+        f"n = {' or '.join(f'{number:,}' for number in pairs)} word pairs of each kind in a "
+        f"histogram. {' or '.join(map(str, numbers))} seeds a model; {bands}."
+    )
 
 
 def _draw_panel(axes: Axes, seeds: _Samples, edges: Floats, *, small: bool = False) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from mbert_atlas.cells import Cell
-from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import read_json
 
 _SHARES = {
@@ -19,15 +18,12 @@ def count_articles(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield the articles of each Wikipedia (Table 1), from the cards of the dataset."""
     for cell in cells:
         count = read_json(Path(cell.path))["counts"]["articles"]
-        for protocol in PROTOCOLS:
-            yield {"target": cell.language, "value": count, "protocol": protocol, "n": count}
+        yield cell.columns | {"value": count, "n": count}
 
 
 def measure_separation(cells: Sequence[Cell], shares: bool) -> list[dict[str, Any]]:
     """Return the rows of a figure of distances, see :mod:`mbert_atlas.analysis.distances`.
 
-    By panel, language, protocol and seed: the mean L2 distances, their ratio, the separation AUC
-    and the percentage of the squared distance in the 10 and 100 most influential dimensions.
     Each cell is the JSON file of a language and seed. ``shares`` adds the rows of section 5.4,
     which is about all NLI models.
     """
@@ -47,18 +43,15 @@ def _separations(cell: Cell) -> Iterator[dict[str, Any]]:
             "top_10_dimensions_share": 100 * shares["top10"],
             "top_100_dimensions_share": 100 * shares["top100"],
         }
-        row = {"task": "word_distance", "condition": summary["panel"], "target": cell.language}
-        row |= {"seed": cell.seed, "n": summary["related"]["n"]}
+        row = cell.columns | {"task": "word_distance", "condition": summary["panel"]}
+        row["n"] = summary["related"]["n"]
         for protocol in summary["protocols"]:
             for metric, value in values.items():
                 yield {**row, "metric": metric, "value": value, "protocol": protocol}
 
 
 def average_shares(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of section 5.4: the share of the squared distance in few dimensions.
-
-    The shares are averaged over languages and the models fine-tuned on NLI.
-    """
+    """Yield the share of the squared distance in few dimensions, mean over languages and models."""
     shares: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for row in rows:
         if row["condition"].endswith("nli") and row["metric"] in _SHARES:

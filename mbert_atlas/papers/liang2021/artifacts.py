@@ -8,8 +8,14 @@ from typing import Any, Literal
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.encoders import has_sentencepiece
-from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, families_of
-from mbert_atlas.papers.liang2021.needs import needs_of
+from mbert_atlas.papers.liang2021.config import (
+    Probe,
+    Section,
+    Source,
+    TaskName,
+    families_of,
+    needs_of,
+)
 from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.models import brief_name
 from mbert_atlas.plan.records import (
@@ -32,11 +38,30 @@ CHARACTERS = "-characters"
 """In the names of vectors of words: of the first subword that has characters."""
 METHODS = ["densray", "lda"]
 PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
-_CAPTION = (
-    "{title}. ``published``: probes as in the authors' code. ``corrected``: all pairs of languages,"
-    " typology of held-out languages, and similarity adjusted for chance. Lines are means over"
-    " seeds, bands range from the lowest to the highest seed."
+_PROBES_CAPTION = (
+    "Probes: language identification, typology (features of WALS), and similarity (clusters of "
+    "languages against families; V-measure as in the authors' code, corrected AMI, where 0 is "
+    "chance)."
 )
+_CAPTIONS = {
+    "figure1": "Scores of probes on the first x dimensions, the next x, and x random ones, of "
+    f"spaces that separate languages. {_PROBES_CAPTION} To read it: the sooner a line of first "
+    "dimensions is at its maximum, and the lower that of the next ones, the fewer dimensions hold "
+    "what is specific to languages.",
+    "figure2": "Gain of a probe on a narrow window of dimensions over as many random ones, by the "
+    f"last dimension of the window. {_PROBES_CAPTION} To read it: where a line falls to 0, the "
+    "dimensions tell no more of languages than random ones.",
+    "figure3": f"Scores of probes on the first dimensions of each layer. {_PROBES_CAPTION} To read "
+    "it: a higher line holds more of languages in as few dimensions.",
+    "figure4": "By how many points F1, the mean over languages, drops when the first directions "
+    "are removed from the vectors: of frozen encoders with a classifier, and of fine-tuned ones. "
+    "To read it: a line at 0 means that the task does not need these directions.",
+    "figure5": "Language identification within sets of languages: gain of a narrow window of "
+    "dimensions over as many random ones, by the last dimension of the window. To read it: where a "
+    "line falls to 0, the dimensions separate the languages of a set no better than random ones.",
+}
+_ITEMS = {"figure4": "test languages", "figure5": "test vectors"}
+_ITEMS_OF_PROBES = "test vectors, features of typology, or languages"
 _FIGURES = {
     "figure1": "Probes of the first, the next and of random dimensions",
     "figure2": "Probes of narrow windows: gain over as many random dimensions",
@@ -185,7 +210,7 @@ def _figures(plan: Files) -> list[Artifact]:
         Artifact(
             name,
             title=_FIGURES[name],
-            caption=_CAPTION.format(title=_FIGURES[name]),
+            caption=_CAPTIONS[name],
             measurements=[
                 Measurement(name, f"{_MEASURES}:{measure}", cells, partial(dict, options))
             ],
@@ -198,7 +223,9 @@ def _figures(plan: Files) -> list[Artifact]:
                     "title": _FIGURES[name],
                     "sets": [*paper.pairs.sets, "random"],
                     "models": models,
+                    "items": _ITEMS.get(name, _ITEMS_OF_PROBES),
                 },
+                intervals=name == "figure4",  # no other has resamples
             ),
             highlight=name == "figure5",
         )

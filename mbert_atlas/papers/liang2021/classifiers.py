@@ -14,7 +14,7 @@ import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 
 from mbert_atlas.analysis.probing import as_float32, fit_quietly
-from mbert_atlas.analysis.resampling import RESAMPLED, resampled_sums
+from mbert_atlas.analysis.scores import f1_score
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.f1 import SpanScorer
@@ -52,12 +52,9 @@ def classify_in_subspaces(
     the latter begin with those of training. ``directions`` has a ``<method>_basis``, float64,
     ``(layers, dims, dims)``, a direction per column. ``firsts`` are the numbers of removed
     directions; 0, the whole space, is added. Each seed samples at most ``maximum_vectors`` training
-    words; where there are fewer, all seeds have the same result.
-
-    Returns columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language
-    and seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span; and the same
-    on resamples of the sentences. Raises :class:`DataError` if labels do not fit, no direction
-    would remain, or the training words have one label.
+    words. Returns columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` is seqeval's F1 of all
+    spans, where adjacent equal bare tags are one span. Raises :class:`DataError` if labels do not
+    fit, no direction would remain, or the training words have one label.
     """
     trained, tested = read_features(train, layer), read_features(test, layer)
     if tested.label_names[: len(trained.label_names)] != trained.label_names:
@@ -144,9 +141,8 @@ def _scores(
     gold, names = test.classes("label")
     codes = labels.values[rows]
     if len(np.unique(codes)) < 2:
-        raise DataError(
-            train.path, "array labels", f"{len(rows)} words have one label", "take more words"
-        )
+        problem = f"{len(rows)} words have one label"
+        raise DataError(train.path, "array labels", problem, "take more words")
     fits = list(_fit_nested(as_float32(train.vectors[rows]).numpy(), codes, bases, firsts))
     predictions = _predict(test, [fit[1:] for fit in fits])
     scorer, of_word = SpanScorer(names.tolist()), test.languages()
@@ -156,12 +152,8 @@ def _scores(
         lengths, ids = gold.lengths[sentences], test.example_id[sentences].tolist()
         for (places, *_), predicted in zip(fits, predictions, strict=True):
             counts = scorer.counts(gold.values[words], predicted[words], lengths).sum(axis=1)
-            value, again = (
-                200 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1)
-                for sums in (counts.sum(axis=0), resampled_sums(counts, ids))
-            )
-            common = {"language": language, "metric": "span_micro_f1", RESAMPLED: again}
-            common |= {"value": float(value), "n": int(words.sum())}
+            common = {"language": language, "metric": "span_micro_f1", "n": int(words.sum())}
+            common |= f1_score(counts, ids)
             scores += [{"method": method, "first": first, **common} for method, first in places]
     return scores
 

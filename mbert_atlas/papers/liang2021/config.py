@@ -1,4 +1,4 @@
-"""The paper's section of the config, and its checks against the rest."""
+"""The paper's section of the config, its checks, and what it needs of encoders."""
 
 from typing import Annotated, Any, Literal, get_args
 
@@ -7,6 +7,7 @@ from pydantic import Field
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel, Protocol
 from mbert_atlas.config.mistakes import Mistake, check_name, report
+from mbert_atlas.plan.needs import Need, deepest_layer
 
 Model = Literal["mbert", "xlmr"]
 TaskName = Literal["pos", "ner"]
@@ -122,10 +123,9 @@ def check(config: Any) -> None:
         if any(methods.values()):
             _check_baseline(paper, f"{at}.removal.tuned.{task}", task)
     if paper.removal.firsts[:1] != [0]:
+        problem = f"{paper.removal.firsts} lacks the whole space"
         fix = "begin with 0, whose score the others are compared with"
-        report(
-            Mistake(f"{at}.removal.firsts", f"{paper.removal.firsts} lacks the whole space", fix)
-        )
+        report(Mistake(f"{at}.removal.firsts", problem, fix))
     for task, families in transfer.runs.items():
         test = transfer.datasets.get(task)
         if test is None:
@@ -153,3 +153,27 @@ def _check_baseline(paper: Section, place: str, task: TaskName) -> None:
 def families_of(baseline: str, layers: list[str]) -> list[str]:
     """Return the families of a baseline and of L-DAR on all layers and on sets of layers."""
     return [baseline, f"{baseline}-l-dar", *(f"{baseline}-l-dar-{some}" for some in layers)]
+
+
+def needs_of(config: Any) -> dict[str, list[Need]]:
+    """Return the needs by artifact."""
+    paper: Section = config.liang2021
+    probed = {
+        model: Need(encoder, "layers", "liang2021.layers", paper.layers)
+        for model, encoder in paper.encoders.items()
+    }
+    needs = {f"figure{number}": [*probed.values()] for number in range(1, 5)}
+    needs["figure5"] = [probed["mbert"]]
+    whole, some = list[Need](), list[Need]()  # of L-DAR on all layers, and on some
+    for task, families in paper.transfer.runs.items():
+        for source, baseline in families.items():
+            if baseline is None:
+                continue
+            layers = paper.transfer.layers.get(task, {}).get(source, [])
+            for name in families_of(baseline, layers)[1:]:
+                key = f"runs.{name}.published.language_subspace.last_layer"
+                last = deepest_layer(config, [name])
+                need = Need(ref.base_of(config, baseline), "layer", key, last)
+                (whole if name == f"{baseline}-l-dar" else some).append(need)
+    tables = dict.fromkeys((f"table{number}" for number in range(1, 6)), whole)
+    return needs | tables | {"table6": [*whole, *some]}

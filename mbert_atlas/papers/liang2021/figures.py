@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
-from mbert_atlas.figures.curves import curve_plot
+from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
+from mbert_atlas.figures.uncertainty import with_intervals
 from mbert_atlas.labels import label
 
 NAMES = {
@@ -25,18 +26,25 @@ NAMES = {
     "mbert_lda": "in place of mBERT: LDA",
     "xlmr_densray": "in place of XLM-R: DensRay",
     "xlmr_lda": "in place of XLM-R: LDA",
+    "mbert_densray_tuned": "in place of mBERT: DensRay, fine-tuned",
+    "mbert_lda_tuned": "in place of mBERT: LDA, fine-tuned",
 }
 """Labels of the lines; their order decides what a line looks like in all figures."""
 LAYOUTS: dict[str, dict[str, Any]] = {
-    "figure1": {"along_label": "x (dimensions)", "value_label": "%", "columns": 3},
-    "figure2": {"along_label": "last dimension", "value_label": "gain (points)", "columns": 3},
-    "figure3": {"along_label": "layer (0: embeddings)", "value_label": "%", "columns": 3},
-    "figure4": {"along_label": "removed directions", "value_label": "F1 drop (points)"},
-    "figure5": {"along_label": "last dimension", "value_label": "gain (points)", "columns": 1},
+    "figure1": {"along_label": "x (dimensions)", "columns": 3},
+    "figure2": {"along_label": "last dimension", "columns": 3},
+    "figure3": {"along_label": "layer (0: embeddings)", "columns": 3},
+    "figure4": {"along_label": "removed directions", "dashes": MANY_DASHES, "bars": True},
+    "figure5": {"along_label": "last dimension", "columns": 1},
 }
 """See :func:`mbert_atlas.figures.curves.curve_plot`."""
 _METRICS = {"figure2": "score_gain", "figure4": "f1_lost", "figure5": "score_gain"}
-_TRAINING = {"frozen": "frozen", "tuned": "fine-tuned"}
+_SCORES = {
+    "identification": {"published": "accuracy", "corrected": "accuracy"},
+    "typology": {"published": "micro F1", "corrected": "micro F1"},
+    "similarity": {"published": "V-measure", "corrected": "AMI"},
+}
+"""What a probe's ``score`` is, by protocol: see ``measures.HEADLINES``."""
 _WINDOW = re.compile(r"(densray|lda)_(\d+|random)-(\d+)")
 
 
@@ -48,18 +56,26 @@ def draw_curves(
     title: str,
     sets: Sequence[str],
     models: Mapping[str, str],
+    items: str,
+    intervals: pd.DataFrame | None = None,
 ) -> Figure:
     """Draw a figure's measurements, the file of one cell, under one protocol.
 
-    ``sets`` are the names of Figure 5's sets of languages, ``models`` the labels of encoders.
+    ``sets`` are the names of Figure 5's sets of languages, ``models`` the labels of encoders; n
+    counts ``items``.
     """
     lines = {
-        f"{model}_{method}": f"{name}, {label(method)}"
+        f"{model}_{method}{kind}": f"{name}, {label(method)}{', fine-tuned' if kind else ''}"
         for model, name in models.items()
         for method in ("densray", "lda")
+        for kind in ("", "_tuned")
     }
+    frame = with_intervals(read_measurements(cells[0].path), intervals)
+    points = curves(frame, artifact, protocol, models)
     return curve_plot(
-        curves(read_measurements(cells[0].path), artifact, protocol, models),
+        points,
+        value_label=dict(zip(points["panel"], points["unit"], strict=True)),
+        items=items,
         title=f"{title}, {protocol}",
         names=NAMES | lines,
         order=[*NAMES, *sets],
@@ -70,20 +86,28 @@ def draw_curves(
 def curves(
     frame: pd.DataFrame, artifact: str, protocol: str, models: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """Return a figure's points: ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
+    """Return a figure's points: ``panel``, ``line``, ``along`` (number), and measured columns.
 
-    ``models`` are labels of encoders in the headings of panels.
+    ``unit`` is the label of the vertical axis; ``models`` are labels of encoders in the headings of
+    panels.
     """
     frame = frame[frame["protocol"] == protocol]
     frame = frame[frame["metric"] == _METRICS.get(artifact, "score")]
     rows: list[Any] = frame.to_dict("records")
     points = [
-        (*place, row["value"], row["seed"])
+        row | dict(zip(("panel", "line", "along"), place, strict=True)) | {"unit": _unit(row)}
         for row in rows
         if (place := _place(row, artifact, models or {}))
     ]
-    names = ["panel", "line", "along", "value", "seed"]
-    return pd.DataFrame(points, columns=names).sort_values("along", kind="stable")
+    columns = ["panel", "line", "along", "unit", *frame.columns]
+    return pd.DataFrame(points, columns=columns).sort_values("along", kind="stable")
+
+
+def _unit(row: Mapping[str, Any]) -> str:
+    if row["metric"] == "f1_lost":
+        return "drop in mean F1 (points)"
+    score = _SCORES[row["task"]][row["protocol"]]
+    return f"{score} (%)" if row["metric"] == "score" else f"gain in {score} (points)"
 
 
 def by_layer(rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,8 +134,8 @@ def _place(
         return (row["task"], line, int(row["layers"])) if row["layers"].isdigit() else None
     if artifact == "figure4":
         training, method, first = row["condition"].split("_")
-        panel = f"{label(row['task'])}, {_TRAINING[training]}"
-        return (panel, f"{row['model']}_{method}", int(first)) if first.isdigit() else None
+        line = f"{row['model']}_{method}" + ("_tuned" if training == "tuned" else "")
+        return (label(row["task"]), line, int(first)) if first.isdigit() else None
     window = _WINDOW.fullmatch(row["condition"])
     if window is None:
         return None

@@ -12,9 +12,8 @@ from typing import Any
 import pandas as pd
 
 from mbert_atlas.analysis.measurements import mean_by
-from mbert_atlas.analysis.resampling import RESAMPLED, combined
-from mbert_atlas.analysis.scores import tag_scores
-from mbert_atlas.analysis.scoring import resampled_f1, resampled_of, rows_of, scores_of
+from mbert_atlas.analysis.resampling import difference, mean_of
+from mbert_atlas.analysis.scoring import Score, scores_of, span_score
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import read_parquet
@@ -63,8 +62,8 @@ def measure_gains(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
         frame = frame[frame["layer"] == layer]
         baseline = frame[frame["kind"] == "baseline"].set_index(place)["value"].rename("random")
         gains = frame[frame["kind"] == "window"].join(baseline, place)
-        has_bonus = (gains["protocol"] == "published") & (gains["metric"] == "v_measure")
-        has_bonus &= gains["method"] == "densray"
+        with_bonus = {"protocol": "published", "metric": "v_measure", "method": "densray"}
+        has_bonus = (gains[[*with_bonus]] == pd.Series(with_bonus)).all(axis=1)
         gains["value"] += BONUS * has_bonus - gains["random"]
         for row in _rows(gains):
             gain = _row(columns, row, _window(row), layer)
@@ -99,9 +98,7 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[Row]:
 
 def _probes(cells: Sequence[Cell]) -> Iterator[tuple[Row, pd.DataFrame]]:
     for cell in cells:
-        columns = {"task": cell.task, "model": cell.model}
-        columns |= {"target": cell.language} if cell.language else {}
-        yield columns, read_parquet(cell.path).to_pandas()
+        yield cell.columns, read_parquet(cell.path).to_pandas()
 
 
 def _rows(frame: pd.DataFrame) -> list[Row]:
@@ -138,21 +135,17 @@ def measure_removal(cells: Sequence[Cell], rank: int) -> Iterator[Row]:
     for cell in cells:
         if cell.condition == "frozen":
             scores = read_parquet(cell.path).to_pandas()
-            columns = {"task": cell.task, "model": cell.model, "source": cell.source}
-            protocols = [cell.protocol] if cell.protocol else PROTOCOLS
-            yield from f1_drops(scores, "frozen", protocols, rank, **columns)
+            yield from f1_drops(scores, "frozen", rank, **cell.columns)
         else:
             score = f1_of(replace(cell, protocol="published"))
             place = {"language": cell.language, "seed": cell.seed}
             finetuned[cell.task, cell.protocol].append({**cell.facts, **place, **score})
     for (task, protocol), rows in sorted(finetuned.items()):
-        columns = {"task": task, "model": "mbert", "source": "en"}
-        yield from f1_drops(pd.DataFrame(rows), "tuned", [protocol], rank, **columns)
+        columns = {"task": task, "model": "mbert", "source": "en", "protocol": protocol}
+        yield from f1_drops(pd.DataFrame(rows), "tuned", rank, **columns)
 
 
-def f1_drops(
-    scores: pd.DataFrame, training: str, protocols: Sequence[str], rank: int, **columns: Any
-) -> Iterator[Row]:
+def f1_drops(scores: pd.DataFrame, training: str, rank: int, **columns: Any) -> Iterator[Row]:
     """Yield the mean F1 of the whole space less that without its first directions, in points.
 
     Scores have ``method``, ``first``, ``language``, ``value`` (percent), ``n``, ``seed`` and maybe
@@ -164,24 +157,17 @@ def f1_drops(
     means = mean_by(scores, ["method", "first", "seed"], n="size")
     means = means.sort_values(["method", "first", "seed"])
     whole = {row["seed"]: row for row in reversed(_rows(means[means["first"] == 0]))}
+    protocols = [columns["protocol"]] if "protocol" in columns else PROTOCOLS
     firsts = set(scores["first"]) - {0}
     middle = _nearest(firsts, (rank + max(firsts, default=0)) / 2)
     places = {"rank": _nearest(firsts, rank), "middle": middle}
     for row in _rows(means[means["first"] > 0]):
-        before = whole[row["seed"]]
+        drop = {"target": "mean", "metric": "f1_lost", "seed": row["seed"], "n": row["n"]}
+        drop |= difference(whole[row["seed"]], row)
         names = [row["first"], *(name for name, first in places.items() if first == row["first"])]
         for protocol, name in product(protocols, names):
-            yield {
-                **columns,
-                "condition": f"{training}_{row['method']}_{name}",
-                "target": "mean",
-                "metric": "f1_lost",
-                "value": before["value"] - row["value"],
-                "protocol": protocol,
-                "seed": row["seed"],
-                "n": row["n"],
-                **combined([(1, before), (-1, row)]),
-            }
+            condition = f"{training}_{row['method']}_{name}"
+            yield columns | drop | {"condition": condition, "protocol": protocol}
 
 
 def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
@@ -191,7 +177,7 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
     the last set of layers also come as ``bottom`` and ``top``, so that claims apply to encoders of
     any depth.
     """
-    scores: dict[tuple[Any, ...], dict[str, Row]] = {}
+    scores: dict[tuple[Any, ...], dict[str, Score]] = {}
     sets = list(dict.fromkeys(cell.layers for cell in cells if cell.layers))
     ends = {"bottom": sets[0], "top": sets[-1]} if sets and means else {}
     for cell in cells:
@@ -211,22 +197,16 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
                 yield columns | {"target": code} | score
         for target, codes in groups.items():
             if codes:
-                some = [by_language[code] for code in codes]
-                mean = {"value": sum(row["value"] for row in some) / len(some), "n": len(some)}
-                mean |= combined((1 / len(some), row) for row in some)
-                yield columns | {"target": target} | mean
+                mean = mean_of([by_language[code] for code in codes])
+                yield columns | {"target": target, "n": len(codes)} | mean
 
 
-def f1_of(cell: Cell) -> Row:
-    """Return the F1 of a run in a language in percent: value, n and resampled.
+def f1_of(cell: Cell) -> Score:
+    """Return the F1 of a run in a language.
 
     POS is scored as XTREME's script does under ``published``: seqeval on bare tags, where adjacent
     equal tags are one span. Under ``corrected`` it is accuracy over words.
     """
     if cell.kind == "tagging" and cell.protocol == "published":
-        frame = tag_scores(rows_of(cell))
-        frame = frame[frame["language"] == cell.language].set_index("metric")
-        value, n = float(frame["value"]["span_micro_f1"]), int(frame["n"]["span_micro_f1"])
-        return {"value": value, "n": n, RESAMPLED: resampled_f1(cell, "entity")}
-    (scores, n), metric = scores_of(cell), "accuracy" if cell.kind == "tagging" else "entity_f1"
-    return {"value": scores[metric], "n": n, RESAMPLED: resampled_of(cell)[metric]}
+        return span_score(cell)
+    return scores_of(cell)["accuracy" if cell.kind == "tagging" else "entity_f1"]

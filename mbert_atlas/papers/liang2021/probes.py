@@ -252,15 +252,13 @@ def probe_languages(
 ) -> pa.Table:
     """Run one probe on all windows of one layer, and on the first dimensions of the others.
 
-    Vectors of groups of languages are those of
-    :func:`mbert_atlas.representations.language_vectors.collect_vectors`; the languages of
-    ``directions`` (:func:`mbert_atlas.analysis.subspaces.find_directions`) are probed. ``probing``
-    has ``methods``; ``sizes``, ``starts`` and ``width``, see :func:`windows_of`; ``random_from``,
-    see :class:`Space`; ``full_layer``, the layer of these windows; ``layers`` and ``layer_size``,
-    those of Figure 3 and the number of their first dimensions; ``tokens``, ``typology_tokens``,
-    ``pairs`` and ``layer_pairs`` by protocol, and ``turns``, the number of random rotations.
-    Returns the columns of ``schemas.LANGUAGE_PROBES``. Raises :class:`AtlasError` if a
-    language has no vectors, or these languages do not fit the probe.
+    Parts are those of :func:`mbert_atlas.representations.language_vectors.collect_vectors`; the
+    languages of ``directions`` (:func:`mbert_atlas.analysis.subspaces.find_directions`) are probed.
+    ``probing`` has ``methods``; ``sizes``, ``starts`` and ``width``, see :func:`windows_of`;
+    ``full_layer``, the layer of these windows; ``layers`` and ``layer_size``, those of Figure 3 and
+    the number of their first dimensions; and the fields of the config's section. Returns the
+    columns of ``schemas.LANGUAGE_PROBES``. Raises :class:`AtlasError` if a language has no vectors,
+    or these languages do not fit the probe.
     """
 
     def probe(space: Space) -> Iterator[Score]:

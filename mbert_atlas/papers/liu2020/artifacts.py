@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, cast
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.training import Pretraining
-from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family
-from mbert_atlas.papers.liu2020.needs import needs_of
+from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family, needs_of
 from mbert_atlas.plan.models import brief_name
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
@@ -68,6 +67,16 @@ class _Comparison(NamedTuple):
 
 
 _RETRIEVAL = ("word_retrieval", "measure_retrieval")
+_SHOWN = {
+    "measure_retrieval": "Mean reciprocal rank of the translations of words",
+    "measure_xnli": "Accuracy of NLI models that were trained on English",
+    "measure_accuracy_drop": "By how many percent the short window lowers the accuracy of XNLI",
+}
+_READING = {
+    "measure_retrieval": "further right, words are closer to their translations",
+    "measure_xnli": "further right transfers better, and 33% is chance",
+    "measure_accuracy_drop": "right of 0, the embedding with the long window transfers better",
+}
 _COMPARISONS = {
     "figure1": _Comparison("Word retrieval", *_RETRIEVAL, "200k"),
     "figure2": _Comparison("Zero-shot XNLI", "xnli", "measure_xnli", "200k"),
@@ -77,6 +86,18 @@ _COMPARISONS = {
     "figure6a": _Comparison("Zero-shot XNLI by window", "xnli", "measure_xnli"),
     "figure6b": _Comparison(
         "Relative accuracy drop on XNLI with the short window", "xnli", "measure_accuracy_drop"
+    ),
+}
+
+
+_BY_WEIGHT = {
+    "convert_rate": (
+        "Share of tokens that only the target language has",
+        "as it rises, the model predicts tokens of the target language",
+    ),
+    "bleu1": (
+        "BLEU-1 against the translations",
+        "as it rises, the predicted tokens are those of the translation",
     ),
 }
 
@@ -137,8 +158,9 @@ class _Builder:
         return Artifact(
             name,
             title,
-            f"**{title}.** Scores by language; `average` is the mean of the languages other than "
-            "English. Small dots are seeds, large ones their mean. One panel per protocol.",
+            f"{_SHOWN[measure]} by test language and embedding; average is the mean of languages "
+            "other than English. Small dots are seeds, large markers their mean. One panel per "
+            f"protocol. To read it, compare the markers within a row: {_READING[measure]}.",
             measurements=[
                 _measurement(name, measure, lambda: list(cells(compared)), {"task": task})
             ],
@@ -248,20 +270,24 @@ class _Builder:
 
     def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
-        score = {"convert_rate": "Convert rate", "bleu1": "BLEU-1 against the translations"}[metric]
+        names = [self.plan.languages[code].name for code in direction]
+        score, reading = _BY_WEIGHT[metric]
         draw, options = f"papers.{_PAPER}.figures:draw_by_weight", {"title": title}
         options["metric"] = metric
         return Artifact(
             name,
             title,
-            f"**{title}.** {score} of sentences shifted from one language to another, by the layer "
-            "that is shifted and the weight of the shift, alpha."
+            f"{score} of sentences shifted from {names[0]} to {names[1]}, by the layer that is "
+            "shifted and the weight of the shift, alpha. To read it, follow a line to the right: "
+            f"{reading}."
             + (" The language-model head is fitted, see Table 2." if self._fitted_head() else ""),
             measurements=[
                 self._translation(name, "measure_by_weight", [direction], {"metric": metric}),
                 *more,
             ],
-            figures=figures_by_protocol(name, draw, lambda: measured(_PAPER, name), options),
+            figures=figures_by_protocol(
+                name, draw, lambda: measured(_PAPER, name), options, intervals=True
+            ),
         )
 
     def _translation(

@@ -1,5 +1,6 @@
-"""The paper's section of the config, and its checks."""
+"""The paper's section of the config, its checks, and what it needs of encoders."""
 
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -8,6 +9,7 @@ from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.static_vectors import PairClassifier
+from mbert_atlas.plan.needs import Need, deepest_layer
 
 Size = Literal["200k", "1000k"]
 Window = Literal["512", "20"]
@@ -16,6 +18,8 @@ _StaticName = Annotated[str, ref.Reference("static_vectors")]
 LONG_WINDOW, SHORT_WINDOW = "512", "20"
 TEST, DEVELOPMENT = 0, 1
 """Parts of the parallel sentences, in the order of :attr:`Translation.sentences`."""
+TRANSLATED = ("table1", "table2", "figure7", "figure8")
+"""Artifacts of tokens that the language-model head predicts."""
 
 
 class Embeddings(ConfigModel):
@@ -111,7 +115,7 @@ def check(config: Any) -> None:
     """Report what the artifacts need and the rest of the config lacks."""
     paper: Section = config.liu2020
     at, transfer, sizes = "liu2020", paper.transfer, paper.embeddings.pretrained.values()
-    pretrained = [name for kinds in sizes for names in kinds.values() for name in names]
+    pretrained = (name for windows in sizes for names in windows.values() for name in names)
     for name in [paper.embeddings.reference, *pretrained]:
         ref.FINETUNING.check(config, f"{at}.inference.runs", inference_family(paper, name))
     if dictionary := config.datasets.get(paper.retrieval.dictionary):
@@ -121,12 +125,8 @@ def check(config: Any) -> None:
     for name in [*paper.translation.sentences, paper.means]:
         ref.check_languages(config, f"{at}.translation.languages", codes, name)
     ref.check_languages(config, f"{at}.transfer.languages", transfer.languages, paper.means)
-    for place, layer in (
-        ("translation.rate_layer", paper.translation.rate_layer),
-        ("translation.score_layer", paper.translation.score_layer),
-        ("transfer.layer", transfer.layer),
-    ):
-        if layer > paper.layers:
+    for place in ("translation.rate_layer", "translation.score_layer", "transfer.layer"):
+        if (layer := attrgetter(place)(paper)) > paper.layers:
             problem = f"{layer} is above liu2020.layers ({paper.layers})"
             report(Mistake(f"{at}.{place}", problem, f"name a layer up to {paper.layers}"))
     for key, first, meaning in (
@@ -142,3 +142,18 @@ def check(config: Any) -> None:
 def inference_family(paper: Section, encoder: str) -> str:
     """Return the family of fine-tuning runs of an encoder that Figures 2, 4 and 6 compare."""
     return paper.inference.runs.replace("{encoder}", encoder)
+
+
+def needs_of(config: Any) -> dict[str, list[Need]]:
+    """Return the needs by artifact."""
+    paper: Section = config.liu2020
+    encoder, at = paper.embeddings.reference, "liu2020"
+    predicted = [Need(encoder, "head"), Need(encoder, "layers", f"{at}.layers", paper.layers)]
+    for key in ("rate_layer", "score_layer"):
+        layer = getattr(paper.translation, key)
+        predicted.append(Need(encoder, "layer", f"{at}.translation.{key}", layer))
+    shifted = [Need(encoder, "layer", f"{at}.transfer.layer", paper.transfer.layer)]
+    for _, family in paper.transfer.runs.values():
+        last = deepest_layer(config, [family])
+        shifted.append(Need(encoder, "layer", f"runs.{family}.published.trained_layers", last))
+    return dict.fromkeys(TRANSLATED, predicted) | {"table4": shifted}

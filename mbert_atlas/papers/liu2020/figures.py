@@ -9,29 +9,43 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import curve_plot
+from mbert_atlas.figures.uncertainty import with_intervals
 
+_VALUES = ("value", "low", "high")
 _LINES = 6
 """Most lines in a panel."""
 
 
-def draw_by_weight(cells: Sequence[Cell], *, title: str, protocol: str, metric: str) -> Figure:
+_ALONG = {"by alpha": "alpha (weight of the shift)", "by layer": "layer that is shifted"}
+
+
+def draw_by_weight(
+    cells: Sequence[Cell],
+    *,
+    title: str,
+    protocol: str,
+    metric: str,
+    intervals: pd.DataFrame | None = None,
+) -> Figure:
     """Draw convert rates or BLEU-1 by alpha, a line per layer; BLEU-1 also by layer."""
     (cell,) = cells
     scores, is_rate = read_measurements(cell.path), metric == "convert_rate"
-    scores = scores[scores["protocol"] == protocol]
+    scores = with_intervals(scores[scores["protocol"] == protocol], intervals)
     if is_rate:
-        scores = scores.assign(value=100 * scores["value"])
+        columns = [name for name in _VALUES if name in scores]
+        scores = scores.assign(**100 * scores[columns])
     return curve_plot(
         curves(scores, by_layer=not is_rate),
         title=f"{title}, {protocol}",
-        along_label="alpha" if is_rate else "",
-        value_label="convert rate (%)" if is_rate else "BLEU-1",
+        along_label=_ALONG,
+        value_label="convert rate (%)" if is_rate else "BLEU-1 (0 to 100)",
         columns=1 if is_rate else 2,
+        items="test sentences",
     )
 
 
 def curves(scores: pd.DataFrame, by_layer: bool = False) -> pd.DataFrame:
-    """Return the lines of a figure: ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
+    """Return the lines of a figure: ``panel``, ``line``, ``along`` (number), and measured columns.
 
     There is a panel by alpha with lines for some layers, and, if ``by_layer``, one by layer with
     lines for some positive alphas. The scores are measurements of one protocol.
@@ -47,8 +61,7 @@ def curves(scores: pd.DataFrame, by_layer: bool = False) -> pd.DataFrame:
         lines = scores["condition"].str.replace("=", " = ")
         is_drawn = weight.isin(_some(weight[weight > 0].unique()))
         panels.append(scores.assign(panel="by layer", line=lines, along=layer)[is_drawn])
-    both = pd.concat(panels)[["panel", "line", "along", "value", "seed"]]
-    return both.sort_values("along", kind="stable")
+    return pd.concat(panels).sort_values("along", kind="stable")
 
 
 def convert_rates(rows: pd.DataFrame) -> pd.DataFrame:

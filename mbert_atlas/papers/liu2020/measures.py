@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.resampling import RESAMPLED, combined
-from mbert_atlas.analysis.scoring import resampled_of, scores_of
+from mbert_atlas.analysis.resampling import RESAMPLED, combined, mean_of
+from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
@@ -19,7 +19,7 @@ from mbert_atlas.papers.liu2020.config import DEVELOPMENT, LONG_WINDOW, SHORT_WI
 _BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
 _RATES = {
     "convert_rate": ("converted", "counted"),
-    "translated_rate": ("translated", "converted"),
+    "translated_rate": ("translated", "converted"),  # in the reference
     "third_language_rate": ("in_neither", "tokens"),
     "source_rate": ("in_source", "tokens"),
 }
@@ -49,8 +49,8 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
             value, n = 100 * rows["mrr"].mean(), int(rows["n"].sum())
             again = combined((100 / len(rows), row) for row in rows.to_dict("records"))
             for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
-                place = {"source": "en", "layers": number, "protocol": protocol}
-                yield _row(cell, "mrr", value, n) | place | again
+                place = {"source": "en", "layers": number, "protocol": protocol, "metric": "mrr"}
+                yield cell.columns | place | {"value": value, "n": n} | again
 
 
 def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
@@ -63,10 +63,8 @@ def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
             key = tuple((name, row[name]) for name in row if name not in values)
             groups.setdefault(key, []).append(row)
     for key, members in groups.items():
-        value = sum(row["value"] for row in members) / len(members)
-        again = combined((1 / len(members), row) for row in members)
         n = sum(row["n"] for row in members)
-        yield dict(key) | {"target": mean, "value": value, "n": n, **again}
+        yield dict(key) | {"target": mean, "n": n} | mean_of(members)
 
 
 def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -75,15 +73,7 @@ def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
 
 
 def _accuracy(cell: Cell) -> Row:
-    scores, n = scores_of(cell)
-    again = {RESAMPLED: resampled_of(cell)["accuracy"]}
-    return _row(cell, "accuracy", scores["accuracy"], n) | again
-
-
-def _row(cell: Cell, metric: str, value: float, n: int) -> Row:
-    names = ("condition", "source", "protocol", "seed")
-    place = {name: getattr(cell, name) for name in names} | {"target": cell.language}
-    return {**place, "metric": metric, "value": value, "n": n}
+    return cell.columns | {"metric": "accuracy"} | scores_of(cell)["accuracy"]
 
 
 def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -129,9 +119,8 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
             test, development = (scores[scores["part"] == part] for part in (TEST, DEVELOPMENT))
             chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
             rows = test.join(chosen).reset_index()
-            place = {"source": cell.source, "target": cell.language, "protocol": protocol}
             yield (
-                place | {"seed": None},  # nothing is trained or drawn
+                cell.columns | {"protocol": protocol},
                 [row | {RESAMPLED: _resampled(row, protocol)} for row in rows.to_dict("records")],
             )
 
@@ -156,59 +145,49 @@ def measure_translation(
 
     Cells have ``schemas.TOKEN_TRANSLATIONS``. The best setting is chosen from all ``layers`` and
     the weights ``best_of``, whose last one is that of the first line, of ``score_layer``; the
-    convert rates are of ``rate_layer``. So are additional numbers: ``translated_rate``, the share
-    of converted tokens that the reference has; ``third_language_rate``, the share of all tokens
-    that are of neither language; and, with negative weights, ``source_rate``, of the source's.
+    rates, see ``_RATES``, are of ``rate_layer``, ``source_rate`` only with negative weights.
     """
     for place, scores in _translation_scores(cells):
         at = {(row["layer"], row["weight"]): row for row in scores}
         settings = [at[layer, weight] for layer in range(1, layers + 1) for weight in best_of]
         best = max(settings, key=lambda row: row["chosen"])
-        top = f"alpha={best_of[-1]:g}", str(score_layer), at[score_layer, best_of[-1]]
-        values = [
-            (*top, "bleu1", "bleu1"),
-            ("best", "", best, "bleu1", "bleu1"),
-            ("best", "", best, "best_layer", "layer"),
-            ("best", "", best, "best_alpha", "weight"),
-        ]
+        yield place | _setting(at[score_layer, best_of[-1]], "bleu1")
+        best_place = place | {"condition": "best", "layers": ""}
+        yield place | _setting(best, "bleu1") | best_place
+        for metric, column in (("best_layer", "layer"), ("best_alpha", "weight")):
+            yield best_place | {"metric": metric, "value": best[column], "n": best["n"]}
         for weight in best_of:
-            setting = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
-            rates = ("convert_rate", "translated_rate", "third_language_rate")
-            values += [(*setting, name, name) for name in rates]
+            for rate in ("convert_rate", "translated_rate", "third_language_rate"):
+                yield place | _setting(at[rate_layer, weight], rate)
         for (layer, weight), row in at.items():
             if layer == rate_layer and weight < 0:
-                values.append((f"alpha={weight:g}", str(layer), row, "source_rate", "source_rate"))
-        for condition, layer, row, metric, column in values:
-            yield place | _setting(condition, layer, metric, row, column)
+                yield place | _setting(row, "source_rate")
 
 
-def _setting(condition: str, layers: str, metric: str, row: Row, column: str) -> Row:
-    names = {"condition": condition, "layers": layers, "metric": metric}
-    return names | {"value": row[column], "n": row["n"], RESAMPLED: row[RESAMPLED].get(column)}
+def _setting(row: Row, metric: str) -> Row:
+    place = {"condition": f"alpha={row['weight']:g}", "layers": str(row["layer"])}
+    score = {"value": row[metric], "n": row["n"], RESAMPLED: row[RESAMPLED][metric]}
+    return place | {"metric": metric} | score
 
 
 def measure_head(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield the masked accuracy of a fitted language-model head in percent, by language and of all.
 
-    Cells have the card that :func:`mbert_atlas.training.head_fitting.fit_head` returns. The row
-    ``most_frequent`` is the accuracy of always predicting the most frequent subword.
+    Cells have the card that :func:`mbert_atlas.training.head_fitting.fit_head` returns.
     """
     for cell in cells:
         card = read_json(Path(cell.path))
         by_language = {"all": card["masked_accuracy"], **card["by_language"]}
         values = [("masked_accuracy", code, value) for code, value in by_language.items()]
         for metric, code, value in [*values, ("most_frequent", "all", card["most_frequent"])]:
-            for protocol in PROTOCOLS:
-                place = {"condition": cell.condition, "target": code, "protocol": protocol}
-                yield place | {"metric": metric, "value": value, "n": card["n"]}
+            row = {"target": code, "metric": metric, "value": value, "n": card["n"]}
+            yield cell.columns | row
 
 
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
     """Yield ``bleu1`` or ``convert_rate`` by layer and weight (Figures 7 and 8)."""
     for place, scores in _translation_scores(cells):
-        for row in scores:
-            condition, layer = f"alpha={row['weight']:g}", str(row["layer"])
-            yield place | _setting(condition, layer, metric, row, metric)
+        yield from (place | _setting(row, metric) for row in scores)
 
 
 def measure_by_depth(
@@ -223,14 +202,12 @@ def measure_by_depth(
         for name, low, high in (("last", first, last), ("earlier", 1, first - 1)):
             for weight in best_of:
                 some = [
-                    _setting(f"alpha={weight:g}", name, "bleu1", row, "bleu1")
+                    _setting(row, "bleu1") | {"layers": name}
                     for row in scores
                     if low <= row["layer"] <= high and row["weight"] == weight
                 ]
                 if some:
-                    mean = {"value": sum(row["value"] for row in some) / len(some)}
-                    again = combined((1 / len(some), row) for row in some)
-                    yield place | some[0] | {RESAMPLED: None} | mean | again
+                    yield place | some[0] | {RESAMPLED: None} | mean_of(some)
 
 
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -250,8 +227,8 @@ def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
         shared = tokens & sets["en"]
         counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
         for metric, counted in counts.items():
-            row = {"source": "en", "target": code, "metric": metric, "value": int(counted.sum())}
-            yield from (row | {"protocol": name, "seed": None, "n": count} for name in PROTOCOLS)
+            row = {"source": "en", "target": code, "metric": metric, "n": count}
+            yield row | {"value": int(counted.sum())}
 
 
 def samples(
@@ -265,8 +242,8 @@ def samples(
 ) -> list[dict[str, str]]:
     """Return sentences, their translations, and what the shift makes of them (Table 1).
 
-    Sentences are as in :func:`count_token_sets`; their sorted numbers are ``shown`` by target
-    language. Tables, by it, have the columns of ``schemas.TOKEN_TRANSLATIONS``, from English.
+    Sorted numbers of sentences are ``shown`` by target language. Tables, by it, have the columns of
+    ``schemas.TOKEN_TRANSLATIONS``, from English.
     """
     ids = {code: parallel_sentences(sentences, code) for code in ("en", *tables)}
     texts = []
@@ -278,10 +255,9 @@ def samples(
             for weight, part in rows.groupby("weight")
         }
         for place, number in enumerate(shown[code]):
-            sides = {"input": "en", "translation": code}
             lines = {
                 what: str(tokenizer.decode(ids[side][number].tolist()))
-                for what, side in sides.items()
+                for what, side in (("input", "en"), ("translation", code))
             }
             lines |= {f"alpha = {weight:g}": by_weight[weight][place] for weight in weights}
             for what, line in lines.items():
@@ -299,9 +275,8 @@ def measure_shifted(
     """Yield accuracies with and without the shift, and its weights (Table 4).
 
     ``published`` takes for each language the weight that is best on its development set,
-    ``corrected`` one for all languages: the best on those of English and of ``chosen_in``.
-
-    Cells have predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
+    ``corrected`` one for all languages: the best on those of English and of ``chosen_in``. Cells
+    have predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
     """
     rows: list[Row] = []
     for cell in cells:
@@ -316,15 +291,12 @@ def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str)
     table = read_parquet(cell.paths["shifted"]).to_pandas()
     table = table.assign(value=100 * table["right"] / table["n"])
     tested = table[table["dataset"] == test].set_index(["language", "weight"])
-    tuned = table[table["dataset"] == development].pivot(
-        index="weight", columns="language", values="value"
-    )
+    tuned = table[table["dataset"] == development].pivot_table("value", "weight", "language")
     best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
     if cell.protocol == "corrected":
         best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
     for language, chosen in best.items():
-        row = {"source": "en", "target": language, "protocol": cell.protocol, "seed": cell.seed}
-        row |= {"condition": cell.condition, "metric": "accuracy"}
+        row = cell.columns | {"source": "en", "target": language, "metric": "accuracy"}
         yield row | tested.loc[(language, 0), _SCORE].to_dict()
         if language != "en":
             row["condition"] += "+mds"

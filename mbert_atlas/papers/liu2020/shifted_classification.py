@@ -39,11 +39,10 @@ def classify_shifted(
 ) -> pa.Table:
     """Predict examples with each weight; count the correct ones (``schemas.SHIFTED_SCORES``).
 
-    The fine-tuned model is of a task with one label per text; examples are given by the name of
-    their dataset. Texts in ``languages`` are shifted to ``target`` at the hidden state ``layer``.
-    Weights are factors of the difference of
-    :func:`mbert_atlas.representations.language_vectors.language_means`, by protocol; 0 leaves the
-    model unchanged.
+    Examples of a task with one label per text are given by the name of their dataset. Texts in
+    ``languages`` are shifted to ``target`` at the hidden state ``layer``. Weights are factors of
+    the difference of :func:`mbert_atlas.representations.language_vectors.language_means`, by
+    protocol; 0 leaves the model unchanged.
     """
     model, labels = tasks.load_model(model_dir)
     device = default_device()
@@ -83,8 +82,7 @@ def _shifted_classes(
 ) -> torch.Tensor:
     """Return the most probable class of each text with each weight, int64, ``(b, weights)``.
 
-    The head of the model classifies texts by the pooler. The vector, float32, shape ``(dims,)``, is
-    added to the hidden state ``layer`` at every position.
+    The vector, float32, shape ``(dims,)``, is added to the hidden state at every position.
     """
     below = remember(model.encoder, model.inputs(batch), [layer])
     state = below.states[layer]

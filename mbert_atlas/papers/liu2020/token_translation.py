@@ -41,13 +41,13 @@ def translate_tokens(
     """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
     Sentences are the output of :func:`mbert_atlas.encoding.texts.encode_parallel`, means that of
-    :func:`mbert_atlas.representations.language_vectors.language_means`. Each of the ``layers``, 0
-    for the embeddings, is shifted by itself; weights are factors of the difference of means. At
-    most ``limit`` sentences of each set are shifted, but the tokens of a language are those of all
-    of its test sentences, as in Table 3. The table (``schemas.TOKEN_TRANSLATIONS``) keeps the
-    predicted tokens of the test sentences ``shown``. ``head`` is a fitted language-model head, see
-    :func:`mbert_atlas.training.head_fitting.fit_head`; none: the encoder's.
-    Raises DataError if the sentences are of another tokenizer, or the encoder has no such head.
+    :func:`mbert_atlas.representations.language_vectors.language_means`. Layer 0 is the embeddings;
+    weights are factors of the difference of means. At most ``limit`` sentences of each set are
+    shifted, but the tokens of a language are those of all of its test sentences, as in Table 3. The
+    table (``schemas.TOKEN_TRANSLATIONS``) keeps the predicted tokens of the test sentences
+    ``shown``. ``head`` is a fitted language-model head, see
+    :func:`mbert_atlas.training.head_fitting.fit_head`; none: the encoder's. Raises DataError if the
+    sentences are of another tokenizer, or the encoder has no such head.
     """
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
@@ -145,16 +145,16 @@ def token_counts(
     has them as often (section 4.2). The flags, shape ``(vocabulary,)``, tell which ids a language
     has.
     """
-    numbers = np.repeat(np.arange(len(predicted)), predicted.lengths)
+    n, only_target = len(predicted), target & ~source
+    numbers = np.repeat(np.arange(n), predicted.lengths)
     sentences, ids, shared = _matches(predicted, references, len(source))
+    sets = {"in_source": source, "in_neither": ~(source | target)}
+    sets |= {"converted": only_target, "counted": ~(source & target)}
     counts = {
         "tokens": predicted.lengths,
-        "in_source": np.bincount(numbers, source[predicted.values], len(predicted)),
-        "in_neither": np.bincount(numbers, ~(source | target)[predicted.values], len(predicted)),
-        "converted": np.bincount(numbers, (target & ~source)[predicted.values], len(predicted)),
-        "counted": np.bincount(numbers, ~(source & target)[predicted.values], len(predicted)),
-        "translated": np.bincount(sentences, shared * (target & ~source)[ids], len(predicted)),
-        "shared": np.bincount(sentences, shared, len(predicted)),
+        **{name: np.bincount(numbers, some[predicted.values], n) for name, some in sets.items()},
+        "translated": np.bincount(sentences, shared * only_target[ids], n),
+        "shared": np.bincount(sentences, shared, n),
         "expected": references.lengths,
     }
     return {name: each.astype(np.int64) for name, each in counts.items()}

@@ -17,8 +17,8 @@ from mbert_atlas.papers.muller2021.config import (
     SCORE,
     LayerTable,
     Section,
+    needs_of,
 )
-from mbert_atlas.papers.muller2021.needs import needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -67,13 +67,20 @@ _CURVES = [
     for name in ("table1", "table7_means")
 ]
 _CKA_CAPTION = (
-    "Centred kernel alignment (CKA) of parallel sentences, by layer (0: embeddings): an RBF kernel "
-    "over four windows (published), a linear kernel over all sentences (corrected). Bands span the "
-    "intervals of all seeds."
+    "Centred kernel alignment (CKA) of parallel sentences, by layer (0: embeddings): an RBF "
+    "kernel over four windows (published), a linear kernel over all sentences (corrected). Where "
+    "there are several seeds, bands go from the lowest to the highest end of their intervals. To "
+    "read it: the higher a line, the more similar are the two languages in that layer. Verdicts "
+    "on similarity have a seed-level CI."
 )
+_CKA_BANDS = {
+    "published": "one standard deviation over four windows",
+    "corrected": "95% interval over sentences (jackknife)",
+}
 _CORRELATION_CAPTION = (
     "Spearman correlation of similarity (CKA) and transfer over target languages, by layer (0: "
-    "embeddings), with the printed sign. Bars span the 95% intervals of all seeds."
+    "embeddings), with the printed sign. To read it: above 0, more similar languages transfer "
+    "better; a bar that crosses 0 leaves the sign open."
 )
 
 
@@ -130,14 +137,14 @@ class _Planner:
             scores = self.measurement(name, "measure_layers", partial(self.layer_cells, table))
             measurements = [replace(scores, resources="measure_layers")]
             if name in self.by_target:
-                by_target = partial(_with_resamples, name)
+                by_target = partial(measured, PAPER, name)
                 means = self.measurement(f"{name}_means", "measure_mean_lines", by_target)
                 measurements.append(means)
             yield _table(*measurements)
         if self.by_target:
             names = sorted(self.by_target)
             layers = self.by_target[names[0]].layers
-            sources = partial(_with_resamples, *names)
+            sources = partial(measured, PAPER, *names)
             yield _table(self.measurement("table1", "measure_means", sources, layers=layers))
         choices = [
             Cell(
@@ -184,6 +191,7 @@ class _Planner:
         five, tuned = self.similarity.figure5, {FINE_TUNED: ""}
         changed = {**tuned, **self.changed}
         by_target = {"lines": "condition", "panels": "target"}
+        bands = {"items": "parallel sentences", "band": _CKA_BANDS}
         # Conditions, tasks, target languages, and the columns that lines and panels show.
         figures: dict[str, tuple[Mapping[str, str], list[str], list[str], dict[str, str]]] = {
             "figure1": (_UNCHANGED, every, one, {"lines": "line"}),
@@ -198,7 +206,7 @@ class _Planner:
             if tasks := [task for task in names if task in every]:
                 cells = partial(self.encoder_cells, conditions, tasks)
                 measurement = self.measurement(name, "measure_similarities", cells, targets=targets)
-                yield self.figure(measurement, _CKA_CAPTION, CKA, "CKA (%)", **layout)
+                yield self.figure(measurement, _CKA_CAPTION, CKA, "CKA (%)", **layout, **bands)
 
     def correlations(self) -> Iterator[Artifact]:
         """Yield Table 4 and Figure 3: correlations of similarity and cross-lingual gap."""
@@ -215,7 +223,8 @@ class _Planner:
             )
             yield _table(table)
             layout = {"lines": "task", "panels": "condition", "bars": True}
-            label = "rank correlation"
+            layout["items"] = "target languages"
+            label = "Spearman correlation"
             yield self.figure(figure, _CORRELATION_CAPTION, CORRELATION, label, **layout)
 
     def encoder_cells(
@@ -261,7 +270,7 @@ class _Planner:
             "order": [*_UNCHANGED, *self.similarity.runs, *self.changed],
         }
         draw, cells = "papers.muller2021.figures:draw_by_layer", partial(measured, PAPER, name)
-        figures = figures_by_protocol(name, draw, cells, options)
+        figures = figures_by_protocol(name, draw, cells, options, intervals=metric == CORRELATION)
         is_highlight = name in _HIGHLIGHTS
         return Artifact(name, title, caption, [measurement], figures, highlight=is_highlight)
 
@@ -269,15 +278,6 @@ class _Planner:
 def _family(family: str, layers: str) -> str:
     """Return the family that re-initialises some layers."""
     return f"{family}-{layers}" if layers else family
-
-
-def _with_resamples(*names: str) -> list[Cell]:
-    """Return a cell per measurement, with the values on resampled test sets next to it."""
-    return [
-        replace(cell, paths={"resamples": path("resamples", paper=PAPER, name=name)})
-        for name in names
-        for cell in measured(PAPER, name)
-    ]
 
 
 def _table(*measurements: Measurement) -> Artifact:

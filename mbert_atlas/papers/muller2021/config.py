@@ -1,4 +1,4 @@
-"""The paper's section of the config, and its checks against the rest."""
+"""The paper's section of the config, its checks, and what it needs of encoders."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,6 +7,7 @@ from pydantic import Field
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel, Protocol
 from mbert_atlas.config.mistakes import Mistake, check_name, report
+from mbert_atlas.plan.needs import Need, deepest_layer
 
 TaskName = Literal["parsing", "pos", "ner"]
 REFERENCE, DIFFERENCE, SCORE = "ref", "random_init_delta", "random_init"
@@ -17,6 +18,10 @@ CKA, CORRELATION = "cka_percent", "spearman_cross_lingual_gap_vs_similarity"
 BEST_LAYER, MEAN = "best_layer", "mean_x"
 """The layer of the largest similarity or correlation; the mean over all targets but the source."""
 Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
+_WITH_CHANGES = ("figure2", "figure6", "figure7", "figure8")
+"""Figures of encoders with re-initialised layers."""
+_BY_TARGET = ("table6", "table7", "table8")
+"""Tables behind the means of Table 1."""
 
 
 class LayerTest(ConfigModel):
@@ -30,12 +35,8 @@ class LayerTest(ConfigModel):
 
     def places(self) -> dict[str, tuple[str, str]]:
         """Return dataset and language of each target."""
-        return {
-            name: (dataset, language)
-            for name, place in self.targets.items()
-            if place
-            for dataset, _, language in [place.partition("/")]
-        }
+        given = {name: place.split("/") for name, place in self.targets.items() if place}
+        return {name: (dataset, language) for name, (dataset, language) in given.items()}
 
 
 class LayerTable(ConfigModel):
@@ -101,3 +102,21 @@ def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> 
             if ref.check_predicted(config, f"{place}.targets.{name}", family, dataset):
                 codes = config.runs[family].evaluate[dataset]
                 check_name(f"{place}.targets.{name}", language, codes, f" of {dataset} there")
+
+
+def needs_of(config: Any) -> dict[str, list[Need]]:
+    """Return the needs by artifact: the layers that are re-initialised."""
+    paper: Section = config.muller2021
+
+    def layers(key: str, runs: list[str], sets: list[str]) -> list[Need]:
+        last = deepest_layer(config, [f"{family}-{some}" for family in runs for some in sets])
+        return [Need(paper.model, "layer", f"muller2021.{key}.layers", last)]
+
+    needs: dict[str, list[Need]] = {
+        name: layers(f"tables.{name}", [test.runs for test in table.tests.values()], table.layers)
+        for name, table in paper.tables.items()
+    }
+    similarity = paper.similarity
+    changed = layers("similarity", [*similarity.runs.values()], similarity.layers)
+    means = [need for name in _BY_TARGET for need in needs.get(name, [])]
+    return needs | {"table1": means} | dict.fromkeys(_WITH_CHANGES, changed)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
+from mbert_atlas.figures.uncertainty import with_intervals
 from mbert_atlas.labels import label
 from mbert_atlas.papers.muller2021.config import DIFFERENCE, PRETRAINED
 
@@ -23,15 +24,18 @@ def draw_by_layer(
     lines: str,
     names: Mapping[str, str],
     panels: str = "",
+    band: Mapping[str, str] | None = None,
+    intervals: pd.DataFrame | None = None,
     **options: Any,
 ) -> Figure:
     """Draw a metric of one protocol by layer, see :func:`mbert_atlas.figures.curves.curve_plot`.
 
     ``lines`` and ``panels`` are columns with a line and a panel for each of their values; the lines
-    ``line`` are one per task and one of the pretrained encoder.
+    ``line`` are one per task and one of the pretrained encoder. ``band`` says by protocol what the
+    measured ends of a number are; ``intervals`` replace these.
     """
     (cell,) = cells
-    frame = read_measurements(cell.path)
+    frame = with_intervals(read_measurements(cell.path), intervals)
     frame = by_layer(frame[frame.protocol == protocol], metric)
     if lines == "line":
         frame = one_line_pretrained(frame)
@@ -44,6 +48,7 @@ def draw_by_layer(
         share=True,
         names=names,
         dashes=MANY_DASHES,
+        band=(band or {}).get(protocol, ""),
         **options,
     )
 
@@ -64,11 +69,14 @@ def changes_by_layers(rows: pd.DataFrame) -> pd.DataFrame:
 def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the rows of one metric whose layers are numbers, from those of one protocol.
 
-    ``<metric>_low`` and ``<metric>_high``, if measured, become the columns ``low`` and ``high``.
+    ``<metric>_low`` and ``<metric>_high``, if measured, become the columns ``low`` and ``high``,
+    unless the rows have intervals.
     """
     frame = frame[frame["layers"].str.isdigit()].astype({"layers": int})
-    keys = [name for name in frame.columns if name not in ("metric", "value")]
     values = frame[frame["metric"] == metric]
+    if "over" in frame:
+        return values
+    keys = [name for name in frame.columns if name not in ("metric", "value")]
     for end in ("low", "high"):
         rows = frame[frame["metric"] == f"{metric}_{end}"].rename(columns={"value": end})
         if len(rows):

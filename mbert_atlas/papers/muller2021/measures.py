@@ -7,8 +7,8 @@ import pandas as pd
 
 from mbert_atlas.analysis.correlation import spearman
 from mbert_atlas.analysis.measurements import mean_by, read_measurements
-from mbert_atlas.analysis.resampling import RESAMPLED, combined
-from mbert_atlas.analysis.scoring import resampled_of, scores_of
+from mbert_atlas.analysis.resampling import difference
+from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.papers.muller2021.config import (
@@ -23,7 +23,6 @@ from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
 """By task: the score of :mod:`mbert_atlas.analysis.scoring`, and its name in the paper."""
-_COLUMNS = ("task", "source", "condition", "layers", "protocol", "seed")
 _DEPTHS = ("first", "last", "lower", "upper")
 _HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
 """The CKA of each protocol; the authors' code has another kernel than the paper."""
@@ -40,20 +39,16 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """
     references: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:
-        scores, n = scores_of(cell)
         score, metric = _METRICS[cell.task]
         target = cell.facts["target"]
-        row = {name: getattr(cell, name) for name in _COLUMNS}
-        row |= {"target": target, "metric": metric, "n": n, "value": scores[score]}
-        row[RESAMPLED] = resampled_of(cell)[score]
+        row = cell.columns | {"target": target, "metric": metric} | scores_of(cell)[score]
         place = (cell.task, cell.source, target, cell.protocol, cell.seed)
         if cell.condition == REFERENCE:
             references[place] = row
         elif cell.condition == DIFFERENCE:
             if not (reference := references.get(place)):
                 continue
-            difference = {"value": row["value"] - reference["value"]}
-            row |= difference | combined([(1, row), (-1, reference)])
+            row |= difference(row, reference)
         yield row
 
 
@@ -66,10 +61,9 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     """
     frame = pd.concat([read_measurements(cell.path, resamples=True) for cell in cells])
     keys = ["task", "model", "condition", "source", "layers", "metric", "protocol", "seed"]
-    same = frame[frame.source == frame.target]
-    others = frame[frame.source != frame.target]
-    means = mean_by(others, keys, n="sum").assign(target=MEAN)
-    table = pd.concat([same[means.columns], means])
+    is_source = frame.source == frame.target
+    means = mean_by(frame[~is_source], keys, n="sum").assign(target=MEAN)
+    table = pd.concat([frame[is_source][means.columns], means])
     half = len(layers) // 2
     sets = zip(_DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
     by = [*(key for key in keys if key != "layers"), "target"]
@@ -92,16 +86,16 @@ def measure_mean_lines(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield Table 3: hyperparameters by task, the number of draws, and the best score.
 
-    Each cell has task, condition, protocol, the file with the choice of the grid search, and in its
-    facts the ``epochs`` of a run, unless the search varies them.
+    Each cell has the choice of the grid search, and in its facts the ``epochs`` of a run, unless
+    the search varies them.
     """
     for cell in cells:
         choice = read_json(cell.path)
         values = {key.rpartition(".")[2]: value for key, value in choice["values"].items()}
         values["epochs_best"] = values.pop("epochs", cell.facts["epochs"])
         values |= {"n_draws": len(choice["draws"]), "dev_score": choice["score"]}
-        place = {"task": cell.task, "condition": cell.condition, "protocol": cell.protocol}
-        yield from ({**place, "metric": metric, "value": value} for metric, value in values.items())
+        for metric, value in values.items():
+            yield cell.columns | {"metric": metric, "value": value}
 
 
 def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int, dict[str, float]]:
@@ -119,14 +113,12 @@ def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int
 def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row per encoder, protocol, target, layer and measure, in percent.
 
-    Each cell has task, condition, protocol, seed, and the file that
-    :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote.
+    Cells have files of :func:`mbert_atlas.analysis.similarity.measure_similarity`.
     """
     frames = []
     for cell in cells:
         frame = read_parquet(cell.path, SIMILARITIES).to_pandas()
-        place = {"task": cell.task, "condition": cell.condition, "seed": cell.seed}
-        frames.append(frame[frame.protocol == cell.protocol].assign(**place))
+        frames.append(frame[frame.protocol == cell.protocol].assign(**cell.columns))
     table: pd.DataFrame = pd.concat(frames, ignore_index=True)
     table[["value", "low", "high"]] *= 100
     return table
@@ -137,11 +129,10 @@ def measure_similarities(
 ) -> Iterator[dict[str, Any]]:
     """Yield the measurements of Figures 1, 2 and 4 to 8: similarity by layer, 0 the embeddings.
 
-    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval;
-    other kernels have separate names. Where the layer is ``bottom``, ``top`` or ``maximum``, it is
-    the first, the last or the largest value. ``cka_percent_maximum`` is the largest, too, as Figure
-    1's text reports it, and ``best_layer`` its layer, of equal ones the lowest; neither has a layer
-    as its place. Cells are those of :func:`read_similarities`.
+    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval. The
+    layers ``bottom``, ``top`` and ``maximum`` have the first, the last and the largest value.
+    ``cka_percent_maximum`` is the largest, too, as Figure 1's text reports it, and ``best_layer``
+    its layer, of equal ones the lowest. Cells are those of :func:`read_similarities`.
     """
     frame = read_similarities(cells)
     frame = frame[frame.target.isin(targets)]
@@ -169,8 +160,8 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
     The paper prints the correlation of similarity with what transfer keeps;
     ``spearman_signed``, with its p-value, is that of similarity and gap. Without ``by_layer`` the
     similarity is the mean over all layers; with it, ``best_layer`` has the largest printed
-    correlation. Cells are those of :func:`read_similarities`; in the
-    role ``transfer`` they have the measurements by target of the task (Table 6, 7 or 8).
+    correlation. Cells are those of :func:`read_similarities`, and have in the role ``transfer`` the
+    measurements by target of the task (Table 6, 7 or 8).
     """
     similarities = read_similarities(cells)
     transfer = {cell.task: cell.paths["transfer"] for cell in cells}

@@ -8,8 +8,7 @@ from typing import Any, cast
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.labels import label
-from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section
-from mbert_atlas.papers.tanti2021.needs import needs_of
+from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section, needs_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -58,15 +57,17 @@ _CLAIMS = {
     "fine-tuning alone, and the labels cluster no better than after that (a, b).",
 }
 _DOTS = (
-    "Accuracy of the task by language, after training on English. Small dots are seeds, large ones "
-    "their mean. One panel per protocol."
+    "Accuracy of the task by test language, after training on English. Small dots are seeds, "
+    "large markers their mean. One panel per protocol. To read it, compare the markers within a "
+    "row: right of another is better."
 )
 _READING = (
-    "A class is named only where its odds are at least twice those over all points: in a panel "
-    "without names the classes mix. Macro F1 is a classifier's on the whole test set, the mean "
-    "over seeds. V-measure and AMI compare k-means clusters of the full vectors, not of the map, "
-    "with labels or languages. The V-measure is not adjusted for chance and grows with the number "
-    "of clusters; AMI is, so 0 is chance. Distances between far clusters in a t-SNE mean little."
+    "To read them: a class is named only where its odds are at least twice those over all "
+    "points; in a panel without names the classes mix. Macro F1 is a classifier's on the whole "
+    "test set. V-measure and AMI compare k-means clusters of the full vectors, not of the map, "
+    "with labels or languages. The V-measure is not adjusted for chance and grows with the "
+    "number of clusters; AMI is, so 0 is chance. Distances between far clusters in a t-SNE mean "
+    "little."
 )
 
 
@@ -194,7 +195,7 @@ class _Planner:
             for item, task in tasks.items()
         ]
         more: dict[str, Any] = {"figures": figures, "highlight": name == "table1"}
-        return table_artifact(name, title, measurements, caption=f"**{title}.** {_DOTS}", **more)
+        return table_artifact(name, title, measurements, caption=_DOTS, **more)
 
     def cluster_table(self) -> Artifact:
         """Return Table 3: clusters after unlearning."""
@@ -248,6 +249,7 @@ class _Planner:
                 draw=f"papers.{PAPER}.figures:draw_maps",
                 cells=partial(self._map_cells, task, table, protocol),
                 options=partial(self._map_options, title),
+                intervals=True,
                 protocol=protocol,
             )
             for protocol in PROTOCOLS
@@ -262,7 +264,7 @@ class _Planner:
         cells = self.cells(task, SCORES[table], points="projection", clusters="clusters")
         (scores,) = measured(PAPER, f"{table}_{task}")
         return [
-            replace(cell, paths={**cell.paths, "scores": scores.path})
+            replace(cell, paths={**cell.paths, "scores": scores.path, **scores.paths})
             for cell in cells
             if (cell.protocol, cell.seed) == (protocol, cells[0].seed)
         ]
@@ -281,7 +283,7 @@ class _Planner:
         vectors, items = ("tokens", "tokens") if task == "udpos" else ("texts", "pairs")
         chosen = ", a random token of each" if task == "udpos" else ""
         return (
-            f"**Tanti et al. 2021, t-SNE of {task.upper()}.** Vectors of {vectors}, {conditions} "
+            f"t-SNE maps of vectors of {vectors}, {conditions} "
             "(right). Points are the sample of Appendix B: at most "
             f"{self.tasks[task].points} {items} of each language and label, and "
             f"{self.section.points_per_language} paragraphs of each language from Wikipedia"

@@ -1,4 +1,4 @@
-"""The paper's section of the config, and its checks against the rest."""
+"""The paper's section of the config, its checks, and what it needs of encoders."""
 
 from typing import Any, Literal
 
@@ -9,9 +9,12 @@ from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.config.probing import Probe
 from mbert_atlas.config.tasks import EncodedDataset
+from mbert_atlas.plan.needs import Need
 
 _MOST_LABELS = 17  # universal POS tags
 Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
+_OF_TEXTS = ("table1", "table2", "table3", "figure4", "figure6", "appendixB")
+"""Artifacts with vectors of XNLI's texts."""
 
 
 class LanguageTask(ConfigModel):
@@ -66,11 +69,10 @@ def check(config: Any) -> None:
 def _check_points(config: Any, paper: Section) -> None:
     """Report a t-SNE or clusters for which a sample has too few points."""
     for task in paper.tasks.values():
-        if not {task.test, task.wikipedia.dataset} <= config.datasets.keys():
+        names = task.wikipedia.dataset, task.test
+        if not config.datasets.keys() >= {*names}:
             continue
-        texts, tests = (
-            len(config.datasets[name].languages) for name in (task.wikipedia.dataset, task.test)
-        )
+        texts, tests = (len(config.datasets[name].languages) for name in names)
         of_texts = texts * paper.points_per_language
         most = of_texts + tests * task.points * _MOST_LABELS
         for key, value, points in (
@@ -87,10 +89,10 @@ def _check_comparable(config: Any, task: LanguageTask, family: str) -> None:
     """Report a condition without the languages of the task's first one, or without a search."""
     first = next(iter(task.conditions.values()))
     runs, others = config.runs[family], config.runs[first]
-    if set(runs.evaluate[task.test]) != set(others.evaluate[task.test]):
+    if {*runs.evaluate[task.test]} != {*others.evaluate[task.test]}:
         problem = f"the languages are not those of runs.{first}, which is shown next to it"
-        fix = "name the same languages in both"
-        report(Mistake(f"runs.{family}.evaluate.{task.test}", problem, fix))
+        place = f"runs.{family}.evaluate.{task.test}"
+        report(Mistake(place, problem, "name the same languages in both"))
     if runs.search is None:
         problem = "there is no `search`, whose development sets appendix A counts"
         report(Mistake(f"runs.{family}", problem, "add one; with `draws: 0` nothing is searched"))
@@ -105,3 +107,13 @@ def _check_condition(config: Any, place: str, condition: Condition, family: str)
         problem = f"runs.{family}.published does not match the condition: `trained_layers: none` "
         problem += f"is only for initial, and `confusion.method` is {method!r}, not {expected!r}"
         report(Mistake(place, problem, "name another family or change this one"))
+
+
+def needs_of(config: Any) -> dict[str, list[Need]]:
+    """Return the needs by artifact."""
+    paper: Section = config.tanti2021
+    task = paper.tasks.get("xnli")
+    if task is None or task.pooling != "pooler":
+        return {}
+    need = Need(paper.model, "pooler", "tanti2021.tasks.xnli.pooling")
+    return {name: [need] for name in _OF_TEXTS}

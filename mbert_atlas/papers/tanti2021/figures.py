@@ -23,6 +23,7 @@ from mbert_atlas.figures.projection import (
     map_classes,
     write_legend,
 )
+from mbert_atlas.figures.uncertainty import describe, with_intervals
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.labels import label
 from mbert_atlas.schemas import PROJECTION
@@ -66,6 +67,7 @@ _ROWS = {
 """Rows of panels: the dataset, the column that divides it into classes, and the title."""
 
 
+_SETS = {"target": "the test set", "wikipedia": "Wikipedia"}
 _CLASSIFIED = {
     "macro_f1_label": "labels",
     "macro_f1_language_target": "languages,\ntest set",
@@ -79,19 +81,43 @@ class Condition(NamedTuple):
 
     name: str  # in the panels' titles
     points: pd.DataFrame  # columns of schemas.PROJECTION; labels of Wikipedia are null
-    scores: Mapping[str, Mapping[str, float]]  # percent, by row of panels and name, if measured
+    scores: Mapping[str, Mapping[str, str]]  # percent, by row of panels and name, if measured
 
 
 def draw_maps(
-    cells: Sequence[Cell], *, title: str, names: Mapping[str, str], genera: Mapping[str, str]
+    cells: Sequence[Cell],
+    *,
+    title: str,
+    names: Mapping[str, str],
+    genera: Mapping[str, str],
+    intervals: pd.DataFrame | None = None,
 ) -> Figure:
     """Draw a task under some conditions, see :func:`read_condition` and :func:`map_grid`."""
-    first, conditions = cells[0], [read_condition(cell) for cell in cells]
+    first, conditions = cells[0], [read_condition(cell, intervals) for cell in cells]
     note = (
-        f"Protocol: {first.protocol}. Macro F1: mean over seeds. "
-        f"Points, V-measure and AMI: seed {first.seed}."
+        f"Protocol: {first.protocol}. Macro F1: mean over seeds"
+        + (", 95% interval in brackets. " if intervals is not None else ". ")
+        + f"Points, V-measure and AMI: seed {first.seed}."
     )
-    return map_grid(conditions, title=title, task=first.task, names=names, genera=genera, note=note)
+    figure = map_grid(
+        conditions, title=title, task=first.task, names=names, genera=genera, note=note
+    )
+    figure.set_label(_said(cells, conditions, intervals))
+    return figure
+
+
+def _said(
+    cells: Sequence[Cell], conditions: Sequence[Condition], intervals: pd.DataFrame | None
+) -> str:
+    """Return n, seeds and intervals, for a caption."""
+    counts = conditions[0].points["dataset"].value_counts()
+    points = " and ".join(
+        f"{counts[name]:,} of {text}" for name, text in _SETS.items() if name in counts
+    )
+    rows = pd.concat([_scores(cell, intervals) for cell in cells])
+    rows = rows.assign(metric=rows["metric"].map(_CLASSIFIED))
+    said = describe(rows, "Brackets", by="metric", of="condition", items="test items")
+    return f"Points: {points}, seed {cells[0].seed}, without an interval. Macro F1: {said}"
 
 
 def macro_f1(rows: pd.DataFrame) -> pd.DataFrame:
@@ -102,27 +128,41 @@ def macro_f1(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def read_condition(cell: Cell) -> Condition:
+def read_condition(cell: Cell, intervals: pd.DataFrame | None = None) -> Condition:
     """Read what one column of panels shows.
 
     The cell has the files ``points``, Parquet, columns :data:`mbert_atlas.schemas.PROJECTION`;
     ``clusters``, JSON, by row of panels and protocol ``v_measure`` and ``ami`` (0 to 1); and
     ``scores``, measurements, whose ``macro_f1_<row>`` over all languages are averaged over seeds.
     """
-    measured = read_measurements(cell.paths["scores"])
-    for column in ("condition", "task", "protocol"):
-        measured = measured[measured[column] == getattr(cell, column)]
-    pooled = measured[measured["target"] == ""].dropna(subset="value")
-    macro_f1 = pooled.groupby("metric")["value"].mean()
+    pooled = _scores(cell, intervals).groupby("metric")
     clusters = read_json(cell.paths["clusters"])
-    scores: dict[str, dict[str, float]] = {key: {} for key in _ROWS}
+    scores: dict[str, dict[str, str]] = {key: {} for key in _ROWS}
     for key, percent in scores.items():
-        if (metric := f"macro_f1_{key}") in macro_f1:
-            percent["macro F1"] = macro_f1[metric]
+        if (metric := f"macro_f1_{key}") in pooled.groups:
+            percent["macro F1"] = _with_ends(pooled.get_group(metric))
         if agreement := clusters.get(key, {}).get(cell.protocol):
-            percent |= {"V-measure": 100 * agreement["v_measure"], "AMI": 100 * agreement["ami"]}
+            named = {"V-measure": agreement["v_measure"], "AMI": agreement["ami"]}
+            percent |= {name: f"{100 * value:.1f}%" for name, value in named.items()}
     points = read_parquet(cell.paths["points"], PROJECTION).to_pandas()
     return Condition(label(cell.condition), points, scores)
+
+
+def _scores(cell: Cell, intervals: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the macro F1 of a condition over all languages, by seed."""
+    measured = with_intervals(read_measurements(cell.paths["scores"]), intervals)
+    for column in ("condition", "task", "protocol"):
+        measured = measured[measured[column] == getattr(cell, column)]
+    is_shown = measured["metric"].isin([f"macro_f1_{key}" for key in _ROWS])
+    return measured[is_shown & (measured["target"] == "")].dropna(subset="value")
+
+
+def _with_ends(rows: pd.DataFrame) -> str:
+    """Return the mean over seeds, with its interval if there is one."""
+    text = f"{rows['value'].mean():.1f}%"
+    if "low" not in rows or rows["low"].isna().any():
+        return text
+    return f"{text} [{rows['low'].iloc[0]:.1f}, {rows['high'].iloc[0]:.1f}]"
 
 
 def map_grid(
@@ -155,7 +195,7 @@ def map_grid(
             map_classes(axes, *_classes(condition, dataset, column, looks), looks)
             heading = f"({string.ascii_lowercase[index]}) {row_title.format(task=task.upper())}"
             scores = condition.scores.get(key, {}).items()
-            measured = ", ".join(f"{name} {value:.1f}%" for name, value in scores)
+            measured = ", ".join(f"{name} {text}" for name, text in scores)
             axes.set_title(f"{heading}, {condition.name}\n{measured}", fontsize=9)
         present = {code for condition in conditions for code in condition.points["language"]}
         of_present = {code: look for code, look in of_language.items() if code in present}

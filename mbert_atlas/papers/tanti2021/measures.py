@@ -11,7 +11,6 @@ from mbert_atlas.analysis.resampling import RESAMPLED
 from mbert_atlas.analysis.scores import ALL_LANGUAGES, prediction_scores
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.cells import Cell
-from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.methods.selection import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.files import read_json
@@ -47,9 +46,8 @@ _WEIGHTS = {"gradient_reversal": "grad_rev_lambda", "entropy_maximisation": "ent
 def measure_scores(cells: Sequence[Cell], *, by_language: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of Tables 1 and 2: the task, and languages of its test set and of Wikipedia.
 
-    ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`. The other metrics are accuracy, every
-    other F1 and the mean entropy (nats) of the language classifier. Footnote 6 has the fine-tuned
-    encoder's micro F1 and accuracy. Scores of single languages go to the artifact ``by_language``.
+    ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`; the entropy of the language classifier
+    is in nats. Scores of single languages go to the artifact ``by_language``.
 
     Cells have the files ``labels`` (predictions of the task), ``languages`` (predictions of the
     language classifier, of the target test set and Wikipedia) and ``training`` (the report of
@@ -66,8 +64,7 @@ def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
     footnote, name_there = FOOTNOTE_6[unit, cell.protocol]
     scores = prediction_scores(cell.paths["labels"], unit, cell.protocol, resample=True)
     for name, language, value, n, again in scores[_SCORE].itertuples(index=False, name=None):
-        is_pooled = language == ALL_LANGUAGES
-        more = {RESAMPLED: again}
+        is_pooled, more = language == ALL_LANGUAGES, {RESAMPLED: again}
         more |= {} if is_pooled else {"artifact": by_language, "target": language}
         if name == headline:
             yield _row(cell, "macro_f1_label", value, n, **more)
@@ -99,17 +96,13 @@ def _unit(cell: Cell) -> str:
 
 
 def _row(cell: Cell, metric: str, value: float, n: int, **more: Any) -> dict[str, Any]:
-    place = {key: getattr(cell, key) for key in ("task", "condition", "protocol", "seed")}
-    return {**place, "metric": metric, "value": value, "n": n, **more}
+    return cell.columns | {"metric": metric, "value": value, "n": n, **more}
 
 
 def measure_clusters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield the rows of Table 3 and of the captions of Figures 3 and 4, in percent.
 
-    V-measure, AMI and the V-measure of shuffled labels, of the task's labels, its languages and
-    Wikipedia's. ``published`` makes as many clusters for languages as the authors, ``corrected`` as
-    there are languages. Cells have the file ``clusters`` of
-    :func:`mbert_atlas.analysis.projection.cluster_sample`.
+    Cells have the file ``clusters`` of :func:`mbert_atlas.analysis.projection.cluster_sample`.
     """
     for cell in cells:
         for classes, by_protocol in read_json(cell.paths["clusters"]).items():
@@ -126,11 +119,10 @@ def list_choices(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """
     for cell in cells:
         choice = read_json(cell.path)
-        common = {"task": cell.task, "condition": cell.condition, "protocol": cell.protocol}
         for key, value in choice["values"].items():
             name = _WEIGHTS[cell.condition] if key == "confusion.weight" else _HYPERPARAMETERS[key]
-            yield {**common, "metric": name, "value": value}
-        yield {**common, "metric": "dev_f1", "value": choice["score"]}
+            yield cell.columns | {"metric": name, "value": value}
+        yield cell.columns | {"metric": "dev_f1", "value": choice["score"]}
 
 
 def count_examples(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
@@ -144,8 +136,7 @@ def count_examples(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     for cell in cells:
         counts.update({(cell.task, part): n for part, n in _parts(cell).items() if n})
     for (task, part), n in counts.items():
-        for protocol in PROTOCOLS:
-            yield {"task": task, "condition": part, "value": n, "protocol": protocol}
+        yield {"task": task, "condition": part, "value": n}
 
 
 def _parts(cell: Cell) -> Mapping[str, int]:
@@ -174,5 +165,4 @@ def count_points(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
         counts[cell.task] = int(agreement["label"]["published"]["n"])
         counts["wikipedia"] = int(agreement["language_wikipedia"]["published"]["n"])
     for task, n in counts.items():
-        for protocol in PROTOCOLS:
-            yield {"task": task, "value": n, "protocol": protocol}
+        yield {"task": task, "value": n}

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from configs import ROOT, config
+from matplotlib.axes import Axes
 from seqeval.metrics import f1_score
 
 from mbert_atlas.analysis.measurements import write_measurements
@@ -150,7 +151,7 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
     ).assign(n=9)
     # Made-up resamples: the value and its half.
     scores["resampled"] = [np.array([1, 0.5]) * value for value in scores["value"]]
-    rows = list(measures.f1_drops(scores, "frozen", ["published"], rank=23))
+    rows = list(measures.f1_drops(scores, "frozen", rank=23, protocol="published"))
     for row in rows:
         assert row["resampled"].tolist() == [row["value"], row["value"] / 2]
     found = {(row["condition"], row["seed"]): (row["value"], row["n"]) for row in rows}
@@ -163,7 +164,7 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
         ("frozen_densray_20", 2): (10.0, 1),
         ("frozen_densray_rank", 2): (10.0, 1),
     }
-    assert list(measures.f1_drops(scores[:2], "tuned", ["published"], rank=23)) == []
+    assert list(measures.f1_drops(scores[:2], "tuned", rank=23)) == []
 
 
 def cell(language, protocol="published", **changes):
@@ -236,15 +237,21 @@ def test_figures_show_one_value_per_line_place_and_seed(
     assert len(drawn)
     assert not drawn.duplicated(["panel", "line", "along", "seed"]).any()
     measured = [Cell(path=str(tmp_path / "measured.csv"))]
-    draw_curves(measured, artifact=artifact, protocol="published", title="", sets=["italic"])
+    options = {"artifact": artifact, "protocol": "published", "title": "", "sets": ["italic"]}
+    figure = draw_curves(measured, **options, models={}, items="vectors")
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert all("%" in label or "points" in label for label in map(Axes.get_ylabel, shown))
+    assert all("accuracy" in label for label in map(Axes.get_ylabel, shown[:1]))
     if points := {"figure3": by_layer, "figure5": by_window}.get(artifact):
         columns = ["panel", "along", "value", "seed"]
         rows = points(frame[frame["protocol"] == "published"])
         assert rows[columns].equals(drawn[columns])
-        assert set(rows["line"]) <= {"mBERT, DensRay", "mBERT, LDA", "italic"}
+        assert set(rows["line"]) <= {
+            *("in place of mBERT: DensRay", "in place of mBERT: LDA", "italic")
+        }
 
 
-def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):
+def test_figure_4_has_frozen_and_fine_tuned_lines_in_one_panel(tmp_path, monkeypatch):
     names = ("method", "first", "language", "metric", "value", "n", "seed")
     rows = [
         dict(zip(names, ("lda", first, "en", "span_micro_f1", 90.0 - first, 9, 1), strict=True))
@@ -269,9 +276,9 @@ def test_figure_4_has_frozen_and_fine_tuned_panels(tmp_path, monkeypatch):
         for protocol in ("published", "corrected")
     }
     drawn = curves(frame, "figure4", "corrected")
-    assert drawn[["panel", "along"]].values.tolist() == [
-        ["POS, frozen", 20],
-        ["POS, fine-tuned", 20],
+    assert drawn[["panel", "line", "along"]].values.tolist() == [
+        ["POS", "mbert_lda", 20],
+        ["POS", "mbert_lda_tuned", 20],
     ]
 
 

@@ -64,8 +64,8 @@ def maps(
 ) -> Figure:
     labels = list(LABEL_LOOKS[task])
     scores = {
-        "label": {"macro F1": 59.63, "V-measure": 47.5, "AMI": -0.1},
-        "language_target": {"V-measure": 50.0},
+        "label": {"macro F1": "59.6% [57.0, 62.1]", "V-measure": "47.5%", "AMI": "-0.1%"},
+        "language_target": {"V-measure": "50.0%"},
     }
     tuned = spoil(points("label", languages, labels, spread=spread))
     return map_grid(
@@ -168,7 +168,7 @@ def test_titles_have_letters_and_the_measured_scores() -> None:
     titles = [axes.get_title(loc="left") for axes in figure.axes[:6]]
     assert titles == [
         "(a) UDPOS labels, initial\n",
-        "(b) UDPOS labels, fine-tuned\nmacro F1 59.6%, V-measure 47.5%, AMI -0.1%",
+        "(b) UDPOS labels, fine-tuned\nmacro F1 59.6% [57.0, 62.1], V-measure 47.5%, AMI -0.1%",
         "(c) UDPOS languages, initial\n",
         "(d) UDPOS languages, fine-tuned\nV-measure 50.0%",
         "(e) Wikipedia languages, initial\n",
@@ -218,8 +218,8 @@ def test_a_map_reads_points_and_scores_of_its_protocol_and_task(tmp_path: Path) 
     condition = read_condition(cell)
     assert condition.name == "fine-tuned"
     assert condition.scores == {
-        "label": {"macro F1": 59.5, "V-measure": 47.5, "AMI": 50.0},
-        "language_target": {"macro F1": 7.0},
+        "label": {"macro F1": "59.5%", "V-measure": "47.5%", "AMI": "50.0%"},
+        "language_target": {"macro F1": "7.0%"},
         "language_wikipedia": {},
     }
     assert condition.points["label"].isna().equals(condition.points["dataset"] == "wikipedia")
@@ -229,6 +229,15 @@ def test_a_map_reads_points_and_scores_of_its_protocol_and_task(tmp_path: Path) 
     figure = draw_maps([cell], title="t", names=NAMES, genera=GENERA)
     notes = [text.get_text() for text in figure.texts]
     assert any(note.startswith("Protocol: corrected.") and "seed 1" in note for note in notes)
+    ends = {**common, "protocol": "corrected", "low": 52.04, "high": 66.0, "over": "seeds"}
+    intervals = pd.DataFrame([ends])
+    scores = read_condition(cell, intervals).scores
+    assert scores["label"]["macro F1"] == "59.5% [52.0, 66.0]"
+    assert scores["language_target"]["macro F1"] == "7.0%"
+    assert (
+        "95% interval over seeds"
+        in draw_maps([cell], title="t", names=NAMES, genera=GENERA, intervals=intervals).get_label()
+    )
 
 
 def test_main_curves_are_macro_f1_over_all_languages() -> None:

@@ -1,0 +1,53 @@
+"""Intervals of single numbers, which figures draw: those that verdicts rest on."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mbert_atlas.scorecard.cells import KEY, Key, Measured, measured_cells
+from mbert_atlas.scorecard.claims import Claims
+from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
+
+_LEVEL = 0.05
+COLUMNS = (*KEY, "protocol", "low", "high", "over")
+
+
+def measured_intervals(
+    measurement: Path, resamples: Path, claims: Mapping[str, Claims], languages: Collection[str]
+) -> pd.DataFrame:
+    """Return the 95% interval of each number of a measurement, by the rule of docs/verdicts.md.
+
+    Columns are those of a cell, ``protocol``, the ends ``low`` and ``high`` in its unit, and
+    ``over``: ``seeds and items``, ``seeds`` or ``items``. Variances over seeds are pooled over this
+    measurement alone, so that a figure needs no other. Where none of its numbers has two seeds, the
+    interval is over items. A number of which nothing is known has no row. Other arguments are
+    those of :func:`.verdicts.verdicts`.
+    """
+    cells = measured_cells([measurement], [resamples])
+    rows = []
+    for protocol, evidence in evidence_of(claims, cells, languages).items():
+        some = cells[protocol]
+        of_items = Evidence({key: _without_seeds(cell) for key, cell in some.items()}, languages)
+        for key in some:
+            estimate = evidence.estimate({key: 1.0})
+            estimate = estimate if estimate.terms else of_items.estimate({key: 1.0})
+            if estimate.terms:
+                rows.append(_row(key, protocol, estimate))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(key: Key, protocol: str, estimate: Estimate) -> tuple[Any, ...]:
+    over = [name for name in ("seeds", "items") if f"{name[:-1]}-" in estimate.basis]
+    return (*key, protocol, *estimate.interval(_LEVEL), " and ".join(over))
+
+
+def _without_seeds(cell: Measured) -> Measured:
+    """Return the mean over seeds as a number that depends on none."""
+    again = [*cell.resampled.values()]
+    return Measured(
+        {None: sum(cell.values.values()) / len(cell.values)},
+        cell.n_items,
+        {None: sum(again) / len(again)} if again else {},
+    )
