@@ -91,6 +91,7 @@ include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/artifacts.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/provenance.smk"
 
 
 rule all:
@@ -99,6 +100,7 @@ rule all:
         plan.made(""),
         "<results>/scorecard.html",
         "<results>/index.html",
+        "<results>/ro-crate-metadata.json",
 
 
 rule highlights:

@@ -1,6 +1,7 @@
 """The one object that rules use: a config's plan, with resources and code fingerprints of jobs."""
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -25,6 +26,7 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
+from mbert_atlas.plan.explain import in_short
 from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
 from workflow.files import check_files
 from workflow.supervision import growth
@@ -258,7 +260,19 @@ class WorkflowPlan(Plan):
             roots.add("workflow.jobs.sources:miniature")
         return {root: self._fingerprints.of(root) for root in sorted(roots)}
 
-    # What a run costs
+    # What a run was, and what it costs
+
+    def provenance(self, workflow: Any, scope: str) -> dict[str, Any]:
+        """Return what the provenance of a scope states of the plan, as parameter."""
+        return {
+            "run": self.config.run,
+            "results": self.results,
+            "command": self.command(workflow),
+            "presets": shlex.join(self._presets(workflow)),
+            "artifacts": self.traced(scope),
+            "encoders": self.encoder_origins(),
+            "runs": {run.id: in_short(run) for run in self.runs},
+        }
 
     def stages(self, rules: Iterable[Any]) -> dict[str, dict[str, str]]:
         """Return the stage that each benchmarked rule's cost is attributed to, and its paper."""
@@ -282,10 +296,7 @@ class WorkflowPlan(Plan):
     def prediction(self, workflow: Any) -> str:
         """Return the command that estimates ``all`` for the presets and settings of this start."""
         words = [sys.executable, str(self.home / "workflow/predict.py"), "all"]
-        for path in workflow.overwrite_configfiles:
-            words += ["--configfile", str(path)]
-        for key, value in workflow.config_settings.config.items():
-            words += ["--config", f"{key}={json.dumps(value)}"]
+        words += self._settings(workflow)
         if workflow.local_exec:
             limits = {name: item.value for name, item in workflow.global_resources.items()}
             words += ["--local", "--cores", str(limits["_cores"])]
@@ -293,6 +304,28 @@ class WorkflowPlan(Plan):
         else:
             words += ["--jobs", str(workflow.nodes)]
         return shlex.join(words)
+
+    def command(self, workflow: Any) -> str:
+        """Return the command that makes targets with the presets and settings of this start.
+
+        It ends before the targets.
+        """
+        profile = ["local", "--cores", "all"] if workflow.local_exec else ["slurm"]
+        words = ["snakemake", "--profile", *profile, *self._settings(workflow), "--"]
+        return shlex.join(words)
+
+    @staticmethod
+    def _presets(workflow: Any) -> list[str]:
+        """Return the presets of this start as words of a command."""
+        files = map(os.path.relpath, workflow.overwrite_configfiles)
+        return [word for file in files for word in ("--configfile", file)]
+
+    def _settings(self, workflow: Any) -> list[str]:
+        """Return presets and settings of this start as words of a command."""
+        words = self._presets(workflow)
+        for key, value in workflow.config_settings.config.items():
+            words += ["--config", f"{key}={json.dumps(value)}"]
+        return words
 
 
 @contextmanager

@@ -13,7 +13,10 @@ from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import completed
 from mbert_atlas.config.reading import read_yaml
+from mbert_atlas.labels import label
 from mbert_atlas.plan.runs import Run, RunTable
+
+_SHOWN = ("epochs", "batch_size", "learning_rate")
 
 
 class _Text(str):  # a value of a config file as text, with the place where it is written
@@ -119,6 +122,21 @@ def describe(run: Run, origins: Origins) -> list[tuple[str, ...]]:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             rows.append((".".join(keys), text, origins.of(run, keys)))
     return rows
+
+
+def in_short(run: Run) -> str:
+    """Return what a run does in a line: ``nli on multinli from mbert; epochs 2, ...``."""
+    values = run.specification
+    options = values["hyperparameters"]
+    if run.kind == "finetuning":
+        words = [label(run.task), "on", values["train"], *(values.get("train_languages") or ())]
+    else:
+        words = [run.kind, "on", values["bitext"], str(run.language)]
+    words += ["from", run.start or run.base]
+    if methods := methods_in(options):
+        words += ["with", *methods]
+    numbers = [f"{name.replace('_', ' ')} {options['optimisation'][name]:g}" for name in _SHOWN]
+    return f"{' '.join(words)}; {', '.join(numbers)}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

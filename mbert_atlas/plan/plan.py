@@ -243,6 +243,35 @@ class Plan(Files):
             if path.endswith(".svg")
         ]
 
+    def traced(self, scope: str) -> dict[str, dict[str, Any]]:
+        """Return target, figures, tables and measurements of what a scope shows, for provenance.
+
+        Keys are ``paper/artifact``, paths those of SVG, HTML and CSV files.
+        """
+        return {
+            f"{paper}/{artifact.name}": {
+                "target": f"{paper}_{artifact.name}",
+                "figures": [file for file in files if file.endswith(".svg")],
+                "tables": [file for file in files if file.endswith(".html")],
+                "measurements": [
+                    self.resolved(path("measurement", paper=paper, name=item.name))
+                    for item in artifact.measurements
+                ],
+            }
+            for paper, artifact in self.shown(scope)
+            for files in [list(map(self.resolved, self.targets(paper, artifact)))]
+        }
+
+    def encoder_origins(self) -> dict[str, dict[str, str]]:
+        """Return ``path`` and ``origin`` of every encoder of the config, by name."""
+        return {
+            name: {
+                "path": self.resolved(self.encoder(name)),
+                "origin": item.origin + (", part of this software" if name in self.shipped else ""),
+            }
+            for name, item in self.config.encoders.items()
+        }
+
     def described(self, dataset: str, languages: Sequence[str] | None = None) -> dict[str, Any]:
         """Return what decides how a dataset (or some languages of it) is read: a parameter.
 

@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -16,7 +15,6 @@ COLUMNS = (
     *("paper", "stage", "jobs", "wall_hours", "cpu_hours", "gpu_hours", "peak_memory_mb"),
     "jobs_without_reading",
 )
-_NEEDED = ["s", "max_rss", "cpu_time"]
 GPU_NOTE = "used {count} GPU(s)"
 """What a job writes to its log at its end if it computed on GPUs."""
 _GPU_NOTE = re.compile(re.escape(GPU_NOTE).replace(re.escape("{count}"), "([0-9]+)"))
@@ -73,6 +71,12 @@ def gpus_used(log: Path) -> int:
 
 def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
     """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read."""
-    options: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "na_values": ["NA", "-"]}
-    table = pd.read_csv(path, sep="\t", usecols=_NEEDED, **options)
-    return list(table[_NEEDED].astype(float).itertuples(index=False, name=None))
+    with open_text(path) as stream:
+        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [
+            (_number(row["s"]), _number(row["max_rss"]), _number(row["cpu_time"])) for row in rows
+        ]
+
+
+def _number(text: str) -> float:
+    return math.nan if text in ("NA", "-") else float(text)

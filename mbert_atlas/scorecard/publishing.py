@@ -25,6 +25,7 @@ MOST_BYTES = 5_000_000
 _TABLES = ("claims.csv", "scorecard.csv", "cost.csv")
 _EMBEDDED = re.compile(r"data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)")
 _PICTURE = re.compile(r'(href|src)="([^":#]+\.(?:svg|png))"')
+_SVG = re.compile(r'<a href="[^"]+\.svg">SVG</a> ')
 _ENTRY = re.compile(r'<li><a href="([^":#]+)">[^\n]*</li>\n')
 _LINK = re.compile(r'<a href="([^":#]+)(?:#[^"]*)?"[^>]*>(.*?)</a>', re.DOTALL)
 _IMAGE = re.compile(r'<img src="([^":#]+)"[^>]*>')
@@ -105,7 +106,8 @@ class _Pages:
             path = self.by_content.get(sha256(base64.b64decode(match[1])).digest())
             return html.escape(self.picture(path, target)) if path else match[0]
 
-        text = _EMBEDDED.sub(embedded, _PICTURE.sub(linked, read_text(source)))
+        text = _SVG.sub("", read_text(source))  # the copy has PNG alone
+        text = _EMBEDDED.sub(embedded, _PICTURE.sub(linked, text))
         text = _ADDITIONAL.sub(_IN_TABLE, text)
         target.parent.mkdir(exist_ok=True)
         target.write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -48,6 +48,8 @@ class Setting:
     models: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     """By paper and model: ``label``, and the ``config`` of an encoder whose size is added to it."""
     facts: Mapping[str, str] = field(default_factory=dict)  # preset and encoders, by name
+    record: Mapping[str, Any] = field(default_factory=dict)  # of :func:`.provenance.read_trace`
+    citations: Mapping[str, str] = field(default_factory=dict)  # BibTeX, see :mod:`.citations`
 
     def labels(self, key: str, contrasts: Sequence[rules.Contrast] = ()) -> Labels:
         """Return how cells of ``paper/artifact`` are named and marked."""
@@ -84,11 +86,24 @@ def figure_links(
     links = []
     for figure in figures:
         path, artifact = Path(figure["path"]), figure["artifact"]
-        name, *rest = path.stem.split(".")
-        words = filter(None, [name.removeprefix(artifact).strip("_"), *rest])
-        title = ", ".join([artifact_name(artifact), *(language(word, names) for word in words)])
+        title = figure_title(path, artifact, names)
         links.append(FigureLink(figure["paper"], artifact, title, path))
     return links
+
+
+def figure_title(path: Path, artifact: str, names: Mapping[str, str]) -> str:
+    """Return the title of a figure of an artifact by its file name, see :func:`figure_links`."""
+    name, *rest = path.stem.split(".")
+    words = filter(None, [name.removeprefix(artifact).strip("_"), *rest])
+    return ", ".join([artifact_name(artifact), *(language(word, names) for word in words)])
+
+
+def duration(hours: float) -> str:
+    """Return hours in the unit that fits: ``42 s``, ``3.1 min``, ``12.5 h``."""
+    for unit, size in (("h", 1.0), ("min", 60.0)):
+        if hours * size >= 1:
+            return f"{hours * size:,.1f} {unit}"
+    return f"{hours * 3600:.0f} s"
 
 
 def artifact_name(artifact: str) -> str:
@@ -114,6 +129,8 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
     templates.filters |= {
         "artifact_name": artifact_name,
         "relative": lambda path: Path(os.path.relpath(path, output.parent)).as_posix(),
+        "duration": duration,
+        "figure_title": figure_title,
         "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
     }
     templates.globals |= {
@@ -124,6 +141,9 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
         "run_name": setting.run_name,
         "comparable": setting.comparable,
         "where": where(setting),
+        "record": setting.record,
+        "language_names": setting.names,
+        "citations": setting.citations,
     }
     with atomic_path(output) as temporary:
         temporary.write_text(templates.get_template(template).render(content), encoding="utf-8")

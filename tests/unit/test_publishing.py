@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 from pathlib import Path
 
@@ -29,6 +30,10 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     run: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "docs/results/demo"
+    original = run / f"papers/{PAPER}.html"
+    figure = os.path.relpath(tmp_path / f"demo/figures/{PAPER}/table1", original.parent)
+    files = f'<a href="{figure}.svg">SVG</a> <a href="{figure}.png">PNG</a>'
+    original.write_text(original.read_text("utf-8") + files, "utf-8")
     publish(run, copy, papers=PAPERS, hardware="two <cores>")
     assert {path.relative_to(copy).as_posix() for path in copy.rglob("*.*")} == {
         *("README.md", "run.json", "index.html", "claims.csv", "scorecard.csv", "cost.csv"),
@@ -46,6 +51,8 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
             targets.add(target)
     assert f"../figures/{PAPER}/table1.png" in targets  # embedded in the original
     assert f"figures/{PAPER}/table1.png" in targets
+    copied = (copy / f"papers/{PAPER}.html").read_text("utf-8")
+    assert (">SVG<" in copied, ">PNG<" in copied) == (False, True)  # the copy has no SVG
     assert "../scorecard.csv" in targets  # in place of additional results
     assert "entropy" in (run / f"papers/{PAPER}.html").read_text("utf-8")
     assert "entropy" not in (copy / f"papers/{PAPER}.html").read_text("utf-8")

@@ -33,6 +33,7 @@ def test_only_its_table_and_the_pages_are_planned(extended):
         "render_table": 1,
         "judge_claims": 1,
         "cost": 1,
+        "trace_artifacts": 1,
         "write_replication": len(names()) + 1,  # all read claims.csv
         "write_index": 1,
     }

@@ -135,7 +135,7 @@ def test_highlights_after_everything_rewrite_only_pages(demo):
     shutil.rmtree(demo / "results/demo/highlights")
     planned = jobs(snakemake(demo, *target, "-n"))
     assert set(planned) - {"total", "highlights", "write_replication"} == {
-        *("judge_claims", "cost", "write_index"),
+        *("judge_claims", "cost", "trace_artifacts", "write_index"),
     }
     done = snakemake(demo, *target, "--cores", "2")
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]

@@ -16,6 +16,20 @@ _LINKS = {
 }
 
 
+def setting_of(snakemake: Snakemake) -> Any:
+    """Return what a page is about, with provenance if that is an input, and BibTeX."""
+    from mbert_atlas.scorecard.citations import read_citations
+    from mbert_atlas.scorecard.provenance import read_trace
+    from mbert_atlas.scorecard.templates import Setting
+
+    record = snakemake.input.get("provenance")
+    return Setting(
+        **snakemake.params.setting,
+        record=read_trace(Path(record)) if record else {},
+        citations=read_citations(Path(snakemake.params.citation["path"])),
+    )
+
+
 def compared(snakemake: Snakemake, comparable: bool) -> tuple[Any, dict[str, list[Any]]]:
     """Return the frame of measured and reported cells, and the contrasts of each paper."""
     from mbert_atlas.scorecard.compare import compare
@@ -41,10 +55,10 @@ def scorecard(snakemake: Snakemake) -> None:
     from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.cells import read_reasons, write_csv
     from mbert_atlas.scorecard.pages import write_page
-    from mbert_atlas.scorecard.templates import Setting, figure_links, provenance
+    from mbert_atlas.scorecard.templates import figure_links, provenance
 
     params, output = snakemake.params, snakemake.output
-    setting = Setting(**params.setting)
+    setting = setting_of(snakemake)
     frame, contrasts = compared(snakemake, setting.comparable)
     write_csv(frame, output.csv, digits=10)
     write_page(
@@ -100,11 +114,11 @@ def write_replication(snakemake: Snakemake) -> None:
     import pandas as pd
 
     from mbert_atlas.scorecard.pages import write_replication
-    from mbert_atlas.scorecard.templates import Setting, figure_links
+    from mbert_atlas.scorecard.templates import figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
     params, paper = snakemake.params, snakemake.wildcards.paper
-    setting = Setting(**params.setting)
+    setting = setting_of(snakemake)
     frame, contrasts = compared(snakemake, setting.comparable)
     write_replication(
         read_verdicts(snakemake.input.claims),
@@ -123,11 +137,11 @@ def write_replication(snakemake: Snakemake) -> None:
 
 def write_index(snakemake: Snakemake) -> None:
     from mbert_atlas.scorecard.front import write_claims, write_index
-    from mbert_atlas.scorecard.templates import Setting, figure_links
+    from mbert_atlas.scorecard.templates import figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
     params, scope = snakemake.params, snakemake.wildcards.scope
-    setting = Setting(**params.setting)
+    setting = setting_of(snakemake)
     missing = {"report.html"} if scope else set()  # the report is about everything
     missing |= set() if snakemake.input.alignment else {"alignment.html"}
     if scope == "highlights/":

@@ -26,6 +26,7 @@ use rule job as scorecard with:
         titles={paper: plan.papers[paper].title for paper in plan.papers},
         contrasts=plan.contrasts(*plan.papers),
         not_reproducible=plan.with_content("resources/not_reproducible.csv"),
+        citation=plan.with_content("CITATION.cff"),
         job=plan.job("report:scorecard"),
 
 
@@ -75,6 +76,7 @@ use rule job as write_replication with:
         measurements=lambda wildcards: plan.measured(wildcards.scope, wildcards.paper),
         claims="<results>/{scope}claims.csv",
         cost="<results>/{scope}cost.csv",
+        provenance="<results>/{scope}provenance.json",
     output:
         "<results>/{scope}papers/{paper}.html",
     log:
@@ -93,6 +95,7 @@ use rule job as write_replication with:
         figures=lambda wildcards: plan.drawn(wildcards.scope, wildcards.paper),
         reported=lambda wildcards: plan.reported(wildcards.paper),
         prose=lambda wildcards: plan.with_content(f"docs/papers/{wildcards.paper}.md"),
+        citation=plan.with_content("CITATION.cff"),
         job=plan.job("report:write_replication"),
 
 
@@ -101,6 +104,7 @@ use rule job as write_index with:
     input:
         lambda wildcards: plan.made(wildcards.scope),
         claims="<results>/{scope}claims.csv",
+        provenance="<results>/{scope}provenance.json",
         pages=lambda wildcards: [
             f"<results>/{wildcards.scope}papers/{paper}.html"
             for paper in plan.papers_shown(wildcards.scope)
@@ -127,6 +131,7 @@ use rule job as write_index with:
             paper: plan.papers[paper].title for paper in plan.papers_shown(wildcards.scope)
         },
         figures=lambda wildcards: plan.drawn(wildcards.scope),
+        citation=plan.with_content("CITATION.cff"),
         job=plan.job("report:write_index"),
 
 
