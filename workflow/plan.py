@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from mbert_atlas.cells import Cell, as_values, files_of
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.model import Config, Resources
-from mbert_atlas.config.reading import BASE, with_lines
+from mbert_atlas.config.reading import BASE, read_yaml, with_lines
 from mbert_atlas.encoders import shipping
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
@@ -198,11 +199,16 @@ class WorkflowPlan(Plan):
         if not self.figures[key].intervals:
             return None
         paper, _ = self.artifact_of[key]
+        claims = self.claim_files[paper]
+        # The claims themselves are left out: a changed sentence draws no figure again.
+        about = {name: claims[name] for name in ("differences", "tasks") if name in claims}
+        return {"paper": paper, "about": about, "languages": sorted(self.language_names())}
+
+    @cached_property
+    def claim_files(self) -> dict[str, dict[str, Any]]:
+        """Contents of the papers' ``claims.yaml``."""
         return {
-            "paper": paper,
-            "claims": self.with_content(CLAIMS.format(paper)),
-            "reported": self.reported(paper)[0],
-            "languages": sorted(self.language_names()),
+            name: read_yaml(self.home / CLAIMS.format(name)) for name in self.config.papers or ()
         }
 
     # Data and encoders

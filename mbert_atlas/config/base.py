@@ -1,11 +1,9 @@
 """What the models of all sections share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core.core_schema import no_info_after_validator_function as after
-from pydantic_core.core_schema import no_info_before_validator_function as before
 
 
 def _whole_path(path: str) -> str:
@@ -33,13 +31,19 @@ def _strict(schema: Any, model: type) -> Any:
         case "int" | "bool":
             return {**schema, "strict": True}
         case "float":
-            return before(_number, schema)
+            return _wrapped("before", _number, schema)
         case "list":
             schema.setdefault("min_length", 1)
-            return after(_distinct, schema)
+            return _wrapped("after", _distinct, schema)
         case "dict" if schema.get("values_schema", {}).get("type") != "nullable":
-            return before(_without_nulls, schema)
+            return _wrapped("before", _without_nulls, schema)
     return schema
+
+
+def _wrapped(when: str, function: Callable[[Any], Any], schema: Any) -> dict[str, Any]:
+    """Return a core schema with a function that is called before or after it."""
+    call = {"type": "no-info", "function": function}
+    return {"type": f"function-{when}", "function": call, "schema": schema}
 
 
 def _number(value: Any) -> Any:
@@ -63,10 +67,11 @@ def _without_nulls(value: Any) -> Any:
 
 
 class ConfigModel(BaseModel):
-    """An immutable part of the config, without unknown keys; 1.0 and true are no integers.
+    """An immutable part of the config; unknown keys raise an error.
 
-    Lists hold at least one item, unless their field has ``min_length=0``, and none twice. Null
-    removes an entry from a mapping whose entries cannot be null.
+    Values are not coerced: 1.0 and true are no integers. Lists hold at least one item, unless their
+    field has ``min_length=0``, and none twice. Null removes an entry from a mapping whose entries
+    cannot be null.
     """
 
     model_config = ConfigDict(

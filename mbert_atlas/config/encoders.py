@@ -121,8 +121,8 @@ class Encoder(ConfigModel):
         sources = ["hub", "folder", "scratch", "changed"]
         keys = [name for name in sources if getattr(self, name) is not None]
         if len(keys) != 1:
-            found = ", ".join(keys) or "none"
-            raise ValueError(f"give exactly one of {', '.join(sources)} (found {found})")
+            names = ", ".join(keys) or "none"
+            raise ValueError(f"give exactly one of {', '.join(sources)} (found {names})")
         if self.language_model_head and not (self.hub or self.folder):
             problem = "`language_model_head: fitted` is for encoders from a hub or folder"
             raise ValueError(f"{problem}; {keys[0]} trains the head, so leave it out")

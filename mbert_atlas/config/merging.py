@@ -27,8 +27,8 @@ def value_at(values: Any, keys: Iterable[str]) -> Any:
 
 def mapping_at(values: Any, *keys: str) -> Mapping[str, Any]:
     """Return the mapping that keys lead to; an empty one, if it is not there."""
-    found = value_at(values, keys)
-    return found if isinstance(found, Mapping) else {}
+    inner = value_at(values, keys)
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def leaves(values: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[Keys, Any]]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from mbert_atlas.encoding.stores import Examples, TaskEncoding, write_store
 from mbert_atlas.registry import Registry
 
-ENCODINGS = Registry(  # by the name of the task's module in mbert_atlas.config.tasks
+ENCODINGS = Registry(
     {
         "nli": "encoding.classes:NLI",
         "language_identification": "encoding.classes:LANGUAGE_IDENTIFICATION",
@@ -20,6 +20,7 @@ ENCODINGS = Registry(  # by the name of the task's module in mbert_atlas.config.
         "text": "encoding.texts:TEXT",
     },
 )
+"""By the name of the task's module in :mod:`mbert_atlas.config.tasks`."""
 
 
 def encode(

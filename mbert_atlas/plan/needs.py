@@ -60,8 +60,8 @@ class Need:
 def deepest_layer(config: Any, families: Iterable[str]) -> int:
     """Return the last layer that families of fine-tuning runs name, from 1; 0: none."""
     layers = [0]
-    found = [getattr(config.runs[name], each) for name in families for each in PROTOCOLS]
-    for options in filter(None, found):
+    variants = [getattr(config.runs[name], each) for name in families for each in PROTOCOLS]
+    for options in filter(None, variants):
         trained = options.trained_layers if isinstance(options.trained_layers, list) else []
         named = {*options.reinitialised_layers, *trained} - {"embeddings"}
         layers += [int(item.rpartition("-")[2]) for item in named]

@@ -231,8 +231,8 @@ class Plan(Files):
 
     def made(self, scope: str, paper: str = "") -> list[str]:
         """Return the files that a scope shows; no rule makes those of ``available/``."""
-        shown = [path for item in self.shown(scope, paper) for path in self.targets(*item)]
-        return list(map(self.existing, shown)) if scope == "available/" else shown
+        paths = [path for item in self.shown(scope, paper) for path in self.targets(*item)]
+        return list(map(self.existing, paths)) if scope == "available/" else paths
 
     def drawn(self, scope: str, paper: str = "") -> list[dict[str, str]]:
         """Return paper, artifact and path of the figures that a scope shows."""

@@ -106,8 +106,10 @@ def figures_by_protocol(
     """Return a figure per protocol, which is among the options of ``draw``."""
     figures = []
     for protocol in PROTOCOLS:
-        shown: Options = partial(dict, options, protocol=protocol)
-        figures.append(Figure(f"{name}.{protocol}", draw, cells, shown, protocol=protocol, **more))
+        of_protocol: Options = partial(dict, options, protocol=protocol)
+        figures.append(
+            Figure(f"{name}.{protocol}", draw, cells, of_protocol, protocol=protocol, **more)
+        )
     return figures
 
 

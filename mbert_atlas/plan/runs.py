@@ -212,12 +212,12 @@ class RunTable:
         self, evaluate: Mapping[str, list[str]], language: str | None
     ) -> dict[str, list[str]]:
         """Return the languages of each test set that it has, ``{language}`` filled in."""
-        found = dict[str, list[str]]()
+        tested = dict[str, list[str]]()
         for name, languages in evaluate.items():
-            known = self._config.datasets[name].languages
-            if codes := [code for code in filled(languages, language) if code in known]:
-                found[name] = codes
-        return found
+            codes = self._config.datasets[name].languages
+            if both := [code for code in filled(languages, language) if code in codes]:
+                tested[name] = both
+        return tested
 
 
 def _name(family: str, language: str | None) -> str:

@@ -96,8 +96,9 @@ class Volumes:
 
     def dataset(self, name: str, languages: Collection[str] | None = None) -> Volume:
         """Return the volume of a dataset in all or some of its languages."""
-        known = self.config.datasets[name].languages
-        codes = known if languages is None else [code for code in known if code in languages]
+        codes = self.config.datasets[name].languages
+        if languages is not None:
+            codes = [code for code in codes if code in languages]
         examples = sum(self.count(name, code) for code in codes)
         return Volume(examples, examples * self._assumed(name)[1])
 

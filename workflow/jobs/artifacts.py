@@ -38,11 +38,10 @@ def render_figure(snakemake: Snakemake) -> None:
 
 def _intervals(cells: Sequence[Cell], sources: Mapping[str, Any]) -> "pd.DataFrame":
     """Return the intervals of all numbers that a figure may show."""
-    from mbert_atlas.scorecard.claims import read_claims
+    from mbert_atlas.scorecard.claims import Claims
     from mbert_atlas.scorecard.intervals import measured_intervals
 
-    claims, reported = (Path(sources[name]["path"]) for name in ("claims", "reported"))
-    stated = {sources["paper"]: read_claims(claims, sources["paper"], reported)}
+    stated = {sources["paper"]: Claims(claims={}, **sources["about"])}
     files = cells[0].paths
     measurement = Path(files.get("scores", cells[0].path))
     return measured_intervals(measurement, Path(files["resamples"]), stated, sources["languages"])

@@ -35,8 +35,8 @@ class LayerTest(ConfigModel):
 
     def places(self) -> dict[str, tuple[str, str]]:
         """Return dataset and language of each target."""
-        given = {name: place.split("/") for name, place in self.targets.items() if place}
-        return {name: (dataset, language) for name, (dataset, language) in given.items()}
+        pairs = {name: place.split("/") for name, place in self.targets.items() if place}
+        return {name: (dataset, language) for name, (dataset, language) in pairs.items()}
 
 
 class LayerTable(ConfigModel):
