@@ -170,19 +170,20 @@ class WorkflowPlan(Plan):
         """Return the files with the numbers that papers report, as parameter."""
         return [self.with_content(REPORTED.format(paper)) for paper in papers]
 
-    def setting(self) -> dict[str, Any]:
-        """Return what pages are about, as parameter."""
+    def setting(self, *papers: str) -> dict[str, Any]:
+        """Return what pages about some papers, or all, are about, as parameter."""
+        papers = papers or tuple(self.papers)
         return {
             "run_name": self.config.run,
             "comparable": self.config.comparable,
             "world": self.config.world,
             "names": self.language_names(),
             "facts": self.config.facts(),
-            "models": self.model_names(),
+            "models": {paper: self.model_names(paper) for paper in papers},
             "conditions": {
                 f"{paper}/{artifact.name}": dict(artifact.conditions)
-                for paper, plan in self.papers.items()
-                for artifact in plan.artifacts
+                for paper in papers
+                for artifact in self.papers[paper].artifacts
                 if artifact.conditions
             },
         }

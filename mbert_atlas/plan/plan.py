@@ -125,18 +125,16 @@ class Plan(Files):
 
     # What papers say
 
-    def model_names(self) -> dict[str, dict[str, dict[str, str]]]:
-        """Return the labels of models in tables, see :func:`.full_name`, by paper and model."""
-        names: dict[str, dict[str, dict[str, str]]] = {}
-        for paper, plan in self.papers.items():
-            shared = [item.columns for one in plan.artifacts for item in one.measurements]
-            models = {columns.get("model", ""): columns.get("model", "") for columns in shared}
-            names[paper] = {
-                model: full_name(self, model, encoder)
-                for model, encoder in {**models, **plan.models}.items()
-                if encoder in self.config.encoders
-            }
-        return names
+    def model_names(self, paper: str) -> dict[str, dict[str, str]]:
+        """Return the labels of a paper's models in tables, see :func:`.full_name`, by model."""
+        plan = self.papers[paper]
+        shared = [item.columns for one in plan.artifacts for item in one.measurements]
+        models = {columns.get("model", ""): columns.get("model", "") for columns in shared}
+        return {
+            model: full_name(self, model, encoder)
+            for model, encoder in {**models, **plan.models}.items()
+            if encoder in self.config.encoders
+        }
 
     def contrasts(self, *papers: str) -> dict[str, list[list[str]]]:
         """Return the contrasts that papers declare, as plain values."""

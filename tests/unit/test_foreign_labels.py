@@ -61,7 +61,8 @@ def setting_of(plan: Plan) -> Setting:
         for artifact in section.artifacts
     }
     names = plan.language_names()
-    return Setting("other", False, names=names, models=plan.model_names(), conditions=conditions)
+    models = {paper: plan.model_names(paper) for paper in plan.papers}
+    return Setting("other", False, names=names, models=models, conditions=conditions)
 
 
 def table_texts(files: PlannedFiles) -> Iterator[str]:
@@ -120,7 +121,7 @@ def test_the_papers_encoders_have_their_names() -> None:
     languages = Languages.read(ROOT / "resources/languages.csv")
     plan = Plan(papers.load([], ROOT), languages, home=ROOT)
     names = {"mbert": "mBERT", "embert_hi": "mBERT with added Hindi subwords", "xlmr": "XLM-R"}
-    for models in plan.model_names().values():
+    for models in map(plan.model_names, plan.papers):
         assert models
         for model, name in models.items():
             assert name == {"label": names[model], "config": ""}

@@ -105,7 +105,7 @@ use rule job as render_table with:
         not_reproducible=plan.with_content("resources/not_reproducible.csv"),
         facts=lambda wildcards: list(plan.tables[wildcards.table].facts),
         reported=lambda wildcards: plan.reported(plan.artifact_of[wildcards.table][0]),
-        setting=plan.setting(),
+        setting=lambda wildcards: plan.setting(plan.artifact_of[wildcards.table][0]),
         job=plan.job("artifacts:render_table"),
 
 
