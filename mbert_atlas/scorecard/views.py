@@ -109,21 +109,20 @@ def finding(claims: pd.DataFrame, where: str) -> str:
     """Return the verdicts on the headline claims of a paper as a sentence.
 
     ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided on synthetic data, under both
-    protocols.`` The corrected protocol comes first if they differ. A paper without headline claims
-    is described by all of its claims.
+    protocols.`` A paper without headline claims is described by all of its claims.
     """
     kind = "headline claim" if (claims["headline"] == "yes").any() else "claim"
     counted = claims[claims["headline"] == "yes"] if kind != "claim" else claims
     total = counted["id"].nunique()
-    start = f"Of {total} {kind}{'s' if total > 1 else ''}"
+    kinds = f"{total} {kind}{'s' if total > 1 else ''}"
+    if (counted["verdict"] == NOT_RUN).all():
+        return f"None of {kinds} was run."
     of_protocol = count_verdicts(counted)
-    corrected, published = (
-        _in_words(of_protocol[name], total) for name in ("corrected", "published")
-    )
+    published, corrected = (_in_words(of_protocol[name], total) for name in PROTOCOLS)
     if (counted.groupby("id")["verdict"].nunique() == 1).all():
-        return f"{start} {corrected} {where}, under both protocols."
-    start += f" {corrected} {where} (corrected protocol)"
-    return f"{start}; under the published protocol {published}."
+        return f"Of {kinds} {corrected} {where}, under both protocols."
+    start = f"Of {kinds} {published} {where} (published protocol)"
+    return f"{start}; under the corrected protocol {corrected}."
 
 
 def _in_words(counts: Mapping[str, int], total: int) -> str:

@@ -53,22 +53,23 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [HOLDS, UNDECIDED],
             [UNDECIDED, HOLDS],  # as many, but others
-            "Of 2 headline claims 1 holds and 1 is undecided here (corrected protocol); under the"
-            " published protocol 1 holds and 1 is undecided.",
+            "Of 2 headline claims 1 holds and 1 is undecided here (published protocol); under the"
+            " corrected protocol 1 holds and 1 is undecided.",
         ),
         (
             [UNDECIDED] * 3,
             [NOT_APPLICABLE, NOT_RUN, NOT_RUN],
-            "Of 3 headline claims all are undecided here (corrected protocol); under the published"
-            " protocol 1 is not applicable and 2 were not run.",
+            "Of 3 headline claims 1 is not applicable and 2 were not run here (published protocol);"
+            " under the corrected protocol all are undecided.",
         ),
         (
             [DOES_NOT_HOLD] * 2,
             [NOT_RUN] * 2,
-            "Of 2 headline claims none holds here (corrected protocol); under the published"
-            " protocol none was run.",
+            "Of 2 headline claims none was run here (published protocol); under the corrected"
+            " protocol none holds.",
         ),
         ([HOLDS], [HOLDS], "Of 1 headline claim 1 holds here, under both protocols."),
+        ([NOT_RUN] * 2, [NOT_RUN] * 2, "None of 2 headline claims was run."),
     ],
 )
 def test_a_sentence_counts_headline_claims(
