@@ -166,7 +166,7 @@ def test_every_paper_has_figures(demo):
 
 
 def test_the_report_holds_every_figure_and_table(demo, report):
-    assert len(report.encode()) < 10_000_000
+    assert len(report.encode()) < 12_000_000
     opening = report.partition("var workflow_desc")[2].partition("var ")[0]
     assert "means: on synthetic data with a small encoder." in opening
     assert "app.showCategory(" in opening
