@@ -1,7 +1,7 @@
 """What the jobs that are still to run will cost: hours, disk, and wall time by GPUs.
 
     snakemake --profile slurm predict                                # of `all`, in results/<run>
-    python workflow/predict.py PAPER_figure1 --configfile config/small.yaml --cores 8 --gpus 0 1
+    python -m workflow.predict PAPER_figure1 --configfile config/small.yaml --cores 8 --gpus 0 1
 
 docs/cluster.md ("What will it cost?") explains the numbers. Nothing runs or is locked, so that you
 can call it during a run.

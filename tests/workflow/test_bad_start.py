@@ -1,6 +1,5 @@
 """Starts that cannot be meant: one sentence, a failure, no traceback, nothing written."""
 
-import os
 import subprocess
 import sys
 
@@ -56,11 +55,8 @@ def test_a_start_that_cannot_be_meant(repository, arguments, sentences):
 
 
 def test_a_program_that_plans_ends_with_the_sentence(repository):
-    words = ["workflow/predict.py", *DEMO, "--config", "mirror=/no/such/folder"]
-    environment = {**os.environ, "PYTHONPATH": str(repository)}
-    done = subprocess.run(
-        [sys.executable, *words], cwd=repository, env=environment, capture_output=True, text=True
-    )
+    words = ["-m", "workflow.predict", *DEMO, "--config", "mirror=/no/such/folder"]
+    done = subprocess.run([sys.executable, *words], cwd=repository, capture_output=True, text=True)
     assert done.returncode == 1
     sentence = "--config, key mirror: there is no folder /no/such/folder; correct the path."
     assert done.stderr == f"{sentence}\n"

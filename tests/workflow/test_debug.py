@@ -40,7 +40,7 @@ def test_object_and_function_of_a_job(repository, tmp_path):
 
     target, presets = "results/debug/data/xnli.parquet", ["config/demo.yaml", str(preset)]
     options = [option for path in presets for option in ("--configfile", path)]
-    command = ["workflow/debug.py", target, *options, "--pdb"]
+    command = ["-m", "workflow.debug", target, *options, "--pdb"]
     done = python(repository, *command, typed="p snakemake.rule\ncontinue\n")
     assert done.returncode == 0, done.stderr
     assert "(Pdb) 'read_corpus'" in done.stdout
