@@ -29,7 +29,8 @@ class Optimisation(ConfigModel):
     token_budget: int = Field(8192, ge=16)
     """Padded tokens in one micro-batch; larger steps are accumulated."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """auto: bf16 autocast on a GPU that has it, fp32 elsewhere."""
+    """auto: bf16 autocast on a GPU that has it. bf16: also on a CPU that has it (AVX512-BF16, AMX).
+    Elsewhere fp32."""
     checkpoint_seconds: float = Field(300.0, gt=0)
     """Seconds between two saves of the resumable state."""
 

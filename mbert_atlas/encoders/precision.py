@@ -15,14 +15,21 @@ def default_device() -> Any:  # transformers annotates PreTrainedModel.to wrongl
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def has_bf16(device: torch.device) -> bool:
+    """Whether the device multiplies matrices in bf16; emulated, that takes up to 40 times fp32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
+
+
 def autocast(precision: Precision, device: torch.device) -> torch.autocast:
     """Return the autocast context of forward passes.
 
-    ``auto`` takes bf16 on a GPU that supports it, fp32 elsewhere.
+    ``auto`` takes bf16 on a GPU that has it, ``bf16`` on any device that has it; fp32 elsewhere.
     """
-    has_bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    enabled = precision == "bf16" or (precision == "auto" and has_bf16)
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
+    wanted = precision == "bf16" or (precision == "auto" and device.type == "cuda")
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted and has_bf16(device))
 
 
 def fitting_tokens(device: torch.device) -> int:
