@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,18 @@ from snakemake_executor_plugin_slurm.utils import get_job_wildcards
 CHECKED_WITH = "2.8.0"
 PAUSES = (10, 20, 40, 80, 160, 300, 300, 300, 300, 300)
 """Seconds between attempts of sbatch when SLURM does not answer: half an hour."""
+FULL_PAUSE = 30
+"""Seconds between attempts of sbatch when SLURM accepts no more jobs of this user."""
 ENDING_LIMIT = 300
 """Seconds that a new run waits for cancelled jobs of the last one to end."""
 NO_ANSWER = re.compile(
     "contact slurm controller|timed out|connection|connect failure|zero bytes|standby mode"
-    "|temporarily un",
+    "|temporarily un|unexpected message|not responding",
     re.IGNORECASE,
 )
 """Messages of SLURM's programs without a scheduler, or with one that accepts no jobs."""
+LIMIT = re.compile(r"\b(?:QOS|Assoc)\w+")
+"""Limits in such messages, e.g. QOSMaxSubmitJobPerUserLimit or QOSMaxWallDurationPerJobLimit."""
 FAILED = {
     *("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL"),
     *("OUT_OF_MEMORY", "REVOKED", "TIMEOUT"),
@@ -56,6 +61,18 @@ def ask(*command: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def accepts_no_more(message: str) -> bool:
+    """Whether sbatch refused a job that it will accept when others have left the queue.
+
+    Older versions of SLURM and some sites name no limit, only the policy that was violated. With
+    no job of this user in the queue, the job itself violates it.
+    """
+    if limits := LIMIT.findall(message):
+        return any("Submit" in limit for limit in limits)
+    is_unnamed = "accounting/QOS policy" in message
+    return is_unnamed and bool(ask("squeue", "--me", "--noheader", "--format=%i"))
 
 
 def require_programs() -> None:
@@ -123,6 +140,14 @@ def reason(log: Path, rule: str) -> str:
     return ""
 
 
+class _Outcome(Enum):
+    """How an attempt to submit a job went."""
+
+    ENDED = "submitted, or an error that was reported"
+    UNANSWERED = "SLURM does not answer"
+    FULL = "SLURM accepts no more jobs"
+
+
 class PatientExecutor(Executor):  # type: ignore[misc]
     """Keeps a job until SLURM reports its end, and submits it whenever SLURM takes it."""
 
@@ -140,29 +165,50 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         super().__init__(workflow, logger)
 
     def run_job(self, job: Any) -> None:
-        """Submit a job; retry while no scheduler answers."""
+        """Submit a job; retry while no scheduler answers, or while it accepts no more jobs."""
+        pauses = iter(PAUSES)
+        pause: float | None = next(pauses)
+        has_been_full = False
+        outcome = self._submit(job, is_last=False)
+        while outcome is not _Outcome.ENDED:
+            is_full = outcome is _Outcome.FULL
+            if is_full and not has_been_full:
+                self.logger.info(
+                    f"SLURM accepts no more jobs for now. A job of rule {job.name} waits; a lower "
+                    "`jobs` in the profile leaves room for others."
+                )
+            elif not is_full:
+                self.logger.warning(
+                    f"SLURM does not answer. A job of rule {job.name} waits; next attempt in "
+                    f"{pause} s, then at longer intervals, for half an hour in all."
+                )
+            has_been_full |= is_full
+            if self._ending.wait(FULL_PAUSE if is_full else pause):
+                return
+            if not is_full:
+                pause = next(pauses, None)
+            outcome = self._submit(job, is_last=pause is None, again=True)
+
+    def _submit(self, job: Any, *, is_last: bool, again: bool = False) -> _Outcome:
+        """Submit a job, unless an earlier attempt had succeeded; return how that went."""
         options = ("--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid)
-        for attempt, pause in enumerate((*PAUSES, 0)):
-            listing = ask("squeue", *options) if attempt else ""  # id and comment, by line
-            self._submission.unanswered = listing is None and pause > 0
-            if accepted := self._accepted(job, listing or ""):
-                self._report_job_submission_threadsafe(accepted)
-            elif not self._submission.unanswered:
-                self._submission.is_last = pause == 0
-                super().run_job(job)
-            if not self._submission.unanswered:
-                return
-            self.logger.warning(
-                f"SLURM does not answer. A job of rule {job.name} waits; next attempt in {pause} "
-                "s, then at longer intervals, for half an hour in all."
-            )
-            if self._ending.wait(pause):
-                return
+        listing = ask("squeue", *options) if again else ""  # id and comment, by line
+        if listing is None and not is_last:
+            return _Outcome.UNANSWERED
+        if accepted := self._accepted(job, listing or ""):
+            self._report_job_submission_threadsafe(accepted)
+            return _Outcome.ENDED
+        self._submission.is_last, self._submission.outcome = is_last, _Outcome.ENDED
+        super().run_job(job)
+        outcome: _Outcome = self._submission.outcome
+        return outcome
 
     def _report_job_error_threadsafe(self, job_info: SubmittedJobInfo, msg: str) -> None:
         said = msg.partition("sbatch call:")[0]
-        if NO_ANSWER.search(said) and not getattr(self._submission, "is_last", True):
-            self._submission.unanswered = True
+        if accepts_no_more(said):
+            self._submission.outcome = _Outcome.FULL
+        elif NO_ANSWER.search(said) and not getattr(self._submission, "is_last", True):
+            self._submission.outcome = _Outcome.UNANSWERED
         else:
             super()._report_job_error_threadsafe(job_info, msg)
 

@@ -22,8 +22,9 @@ from workflow.slurm import CHECKED_WITH, reason
 pytestmark = pytest.mark.workflow
 
 _SNAKEFILE = """
-from workflow.slurm import install
-install()
+from workflow import slurm
+slurm.FULL_PAUSE = 1
+slurm.install()
 rule all:
     input: "a", "b"
 rule make:
@@ -198,6 +199,60 @@ def test_scheduler_away(folder: _Folder) -> None:
     assert comments[2] == comments[0]
     assert "SLURM does not answer. A job of rule make waits" in printed
     assert "had been submitted with SLURM jobid" in printed
+    assert "Error in rule" not in printed
+
+
+_FAILED = "sbatch: error: Batch job submission failed: "
+_POLICY = f"{_FAILED}Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        f"sbatch: error: QOSMaxSubmitJobPerUserLimit\n{_POLICY}",
+        f"sbatch: error: AssocMaxSubmitJobLimit\n{_POLICY}",
+        f"sbatch: error: AssocGrpSubmitJobsLimit\n{_POLICY}",
+        _POLICY,
+    ],
+    ids=["qos", "user", "account", "unnamed"],
+)
+def test_a_submit_limit_takes_no_attempt(folder: _Folder, says: str) -> None:
+    """One job is in the queue; the other is refused more often than there are retries."""
+    folder.plan({str(number): {"state": "", "says": says} for number in range(2, 6)})
+    code, printed = folder.run()
+    assert code == 0, printed
+    assert len(folder.calls("sbatch")) == 6
+    assert {call[call.index("--mem") + 1] for call in folder.calls("sbatch")} == {"100"}
+    assert printed.count("SLURM accepts no more jobs for now. A job of rule make waits") == 1
+    assert "Error in rule" not in printed
+
+
+@pytest.mark.parametrize(
+    "limit", ["sbatch: error: QOSMaxWallDurationPerJobLimit\n", ""], ids=["named", "unnamed"]
+)
+def test_a_job_that_never_fits_fails_at_once(folder: _Folder, limit: str) -> None:
+    """With no name of a limit and no job in the queue, the job itself is too large."""
+    says = {"state": "", "says": limit + _POLICY}
+    folder.plan({str(number): says for number in range(1, 9)})
+    code, printed = folder.run("--keep-going")
+    assert code == 1
+    assert "accepts no more jobs" not in printed
+    assert len(folder.calls("sbatch")) == 4, "two jobs, each once more"
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        f"{_FAILED}Unexpected message received",
+        f"{_FAILED}Slurm backup controller in standby mode",
+        "sbatch: error: slurm_load_jobs error: controller not responding",
+    ],
+)
+def test_a_confused_scheduler_is_asked_again(folder: _Folder, says: str) -> None:
+    folder.plan({"1": {"state": "", "says": says}})
+    code, printed = folder.run()
+    assert code == 0, printed
+    assert len(folder.calls("sbatch")) == 3
     assert "Error in rule" not in printed
 
 
