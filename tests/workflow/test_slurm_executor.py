@@ -203,7 +203,10 @@ def test_scheduler_away(folder: _Folder) -> None:
 
 
 _FAILED = "sbatch: error: Batch job submission failed: "
-_POLICY = f"{_FAILED}Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+_POLICY = (
+    f"{_FAILED}Job violates accounting/QOS policy "
+    "(job submit limit, user's size and/or time limits)"
+)
 
 
 @pytest.mark.parametrize(
