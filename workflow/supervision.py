@@ -6,7 +6,7 @@
 - It reads the note of a failed attempt (`job.py`): an unrecoverable error is not
   retried, and the next attempt gets more of what ran short.
 - It locks the folder of results.
-- It disables Snakemake's rate limiter, whose timers pile up (docs/footguns.md).
+- It disables Snakemake's default rate limit, whose timers pile up (docs/footguns.md).
 """
 
 import json
@@ -29,6 +29,8 @@ from workflow.job import note_of
 Shortage = Literal["time", "memory", "nothing"] | None
 _ENDS: defaultdict[tuple[str, str], list[Shortage]] = defaultdict(list)
 """By rule and wildcards, what the failed attempts of this Snakemake were short of."""
+_DEFAULT_LIMIT = (100, 1)
+"""Jobs, and seconds, of Snakemake's default max-jobs-per-timespan."""
 _NEAR_LIMIT = 180.0
 """Seconds before the time limit (or its last tenth) in which an attempt counts as timed out."""
 
@@ -36,8 +38,10 @@ _NEAR_LIMIT = 180.0
 def supervise(workflow: Any, logger: Any, results: str) -> None:
     """Supervise jobs that are about to start; a WorkflowError if others write to the results."""
     # The rate limiter leaves one timer thread per finished job, each of which triggers the whole
-    # schedule once a second. No option disables it.
-    workflow.scheduler.job_rate_limiter = None
+    # schedule once per timespan. No option disables it. A limit that a user set stays.
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if limit and (limit.max_jobs, limit.timespan) == _DEFAULT_LIMIT:
+        workflow.scheduler.job_rate_limiter = None
     # If jobs run elsewhere, a main process that is terminated waits for all of them.
     signals = {signal.SIGINT} | ({signal.SIGTERM} if workflow.local_exec else set())
     if threading.current_thread() is threading.main_thread():

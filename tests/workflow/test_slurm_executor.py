@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from clone import ROOT
 from workflow.slurm import CHECKED_WITH, reason
@@ -328,3 +329,56 @@ def test_reason(log: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / "1.log").write_text(log)
     assert reason(tmp_path / "1.log", "make") == expected
     assert reason(tmp_path / "none.log", "make") == ""
+
+
+_WITH_GPU = """
+from workflow import slurm
+slurm.install()
+rule train:
+    output: "train"
+    resources: gpu=1, mem_mb=100, runtime=1
+    shell: "exit 1"
+rule count:
+    output: "count"
+    resources: mem_mb=100, runtime=1
+    shell: "exit 1"
+"""
+_PROFILE = (ROOT / "slurm/config.yaml").read_text()
+_RECIPES = re.findall(r"^#   (\{.*\}) +(-\S+(?: '\S+')?),", _PROFILE, re.MULTILINE)
+
+
+def test_the_profile_has_recipes() -> None:
+    assert [becomes for _, becomes in _RECIPES] == [
+        "--gpus=a100:1",
+        "-C 'a100|h100'",
+        "--gres=gpu:a100:1",
+    ]
+
+
+@pytest.mark.parametrize(("recipe", "becomes"), _RECIPES)
+def test_a_recipe_of_the_profile_reaches_jobs_with_a_gpu(
+    folder: _Folder, recipe: str, becomes: str
+) -> None:
+    (folder.path / "Snakefile").write_text(_WITH_GPU)
+    (folder.path / "profile").mkdir()
+    profile = f"set-resources: {{train: {recipe}}}\nslurm-qos: long\nslurm-reservation: course\n"
+    (folder.path / "profile/config.yaml").write_text(profile)
+    code, printed = folder.run("--profile", "profile", "--", "train", "count")
+    assert code == 0, printed
+    train, count = sorted(folder.calls("sbatch"), key=lambda call: "rule_count" in " ".join(call))
+    assert becomes.replace("'", "") in " ".join(train)
+    assert becomes.replace("'", "") not in " ".join(count)
+    assert sum(word.startswith(("--gpus", "--gres")) for word in train) == 1
+    for call in (train, count):
+        assert {"--qos=long", "--reservation=course"} <= set(call)
+
+
+def test_the_profile_names_every_rule_with_a_gpu() -> None:
+    block = re.search(r"^# (set-resources:\n(?:#   .*\n)+)", _PROFILE, re.MULTILINE)
+    assert block is not None
+    named = yaml.safe_load(block[1].replace("\n# ", "\n"))["set-resources"]
+    files = [ROOT / "config/config.yaml", *ROOT.glob("config/papers/*.yaml")]
+    requests = [yaml.safe_load(path.read_text()).get("resources") or {} for path in files]
+    assert named.keys() == {
+        rule for by_rule in requests for rule, asked in by_rule.items() if asked.get("gpu")
+    }

@@ -204,12 +204,14 @@ def test_an_attempt_asks_for_what_the_ones_before_were_short_of(monkeypatch) -> 
     assert growth("time", "job", "b", 3) == 3  # inside a job nothing is known of those before
 
 
-def test_ended_jobs_leave_no_timers_of_the_rate_limiter(tmp_path) -> None:
+@pytest.mark.parametrize("option", [[], ["--max-jobs-per-timespan", "9/2s"]])
+def test_ended_jobs_leave_no_timers_of_the_default_rate_limit(tmp_path, option) -> None:
     rules = """
 import threading
 
 onsuccess:
     print("timers", sum(isinstance(thread, threading.Timer) for thread in threading.enumerate()))
+    print("is limited:", workflow.scheduler.job_rate_limiter is not None)
 
 rule all:
     input: [f"{number}" for number in range(9)]
@@ -220,6 +222,7 @@ rule make:
 """
     beginning, _, _ = SNAKEFILE.partition("from workflow.supervision import growth")
     (tmp_path / "Snakefile").write_text(beginning + rules)
-    code, said = Start(tmp_path).end()
+    code, said = Start(tmp_path, *option).end()
     assert code == 0, said
-    assert "timers 0" in said
+    assert ("timers 0" in said) == (not option)
+    assert f"is limited: {bool(option)}" in said
