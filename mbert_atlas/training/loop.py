@@ -51,11 +51,11 @@ def train(
     All randomness comes from ``seed`` and the number of the step: torch's generator is seeded
     before each step, so a resumed run takes the steps of an uninterrupted one.
 
-    The state is saved in ``state_dir``, at the end, too; the caller removes it once the result is
-    accepted. It is only resumed with the same weights, data lengths, settings, methods and
-    ``fingerprint``. The methods' gradients are added in their order. Raises an AtlasError if there
-    are no examples or the loss is not finite; a TransientError if the disk is full; a StoppedError
-    at SIGTERM or SIGINT, once the state is saved.
+    The state is saved in ``state_dir`` whenever the last save is ``checkpoint_seconds`` old; the
+    caller removes it once the result is accepted. It is only resumed with the same weights, data
+    lengths, settings, methods and ``fingerprint``. The methods' gradients are added in their order.
+    Raises an AtlasError if there are no examples or the loss is not finite; a TransientError if the
+    disk is full; a StoppedError at SIGTERM or SIGINT, once the state is saved.
     """
     if len(examples.lengths) == 0:
         raise AtlasError(f"{description}: no training examples; check the data's filters.")
@@ -64,7 +64,7 @@ def train(
         run.restore(state_dir, fingerprint)
     with termination_signals() as signals, _deterministic(run.device):
         run.take_steps(signals)
-    if state_dir is not None and run.log.steps > run.saved_steps:
+    if state_dir is not None and run.log.steps > run.saved_steps and run.is_save_due():
         run.save()  # what follows may fail or be rejected
     model.eval()
     for method in methods:
@@ -116,22 +116,21 @@ class _Run:
         )
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
+        self.saved_at = time.monotonic()
         # Of the epoch's steps so far; on the device, so that no step waits for the number.
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=self.device)
         self.last_time = time.monotonic()
 
     def take_steps(self, signals: Sequence[str]) -> None:
         """Take the remaining steps; save from time to time and once there is a signal."""
-        last_save = time.monotonic()
         for _ in self.steps():
             if signals:
                 raise StoppedError(
                     f"{self.description}: stopped by {signals[0]} after step {self.log.steps} of "
                     f"{self.total_steps}; {self.save()}."
                 )
-            if time.monotonic() - last_save >= self.optimisation.checkpoint_seconds:
+            if self.is_save_due():
                 self.save()
-                last_save = time.monotonic()
 
     def steps(self) -> Iterator[None]:
         """Take the remaining steps, and call the methods around them."""
@@ -213,6 +212,10 @@ class _Run:
         message = "%s: resumes after step %d from %s"
         _logger.info(message, self.description, self.log.steps, folder)
 
+    def is_save_due(self) -> bool:
+        """Whether more than a checkpoint interval of work would be lost."""
+        return time.monotonic() - self.saved_at >= self.optimisation.checkpoint_seconds
+
     def save(self) -> str:
         """Save the state; return a clause that describes what was saved."""
         meta = {
@@ -224,7 +227,7 @@ class _Run:
             return "nothing was saved because no state folder was given"
         files = (file for method in self.methods for file in method.files())
         self.states.save(self.log.steps, meta, files)
-        self.saved_steps = self.log.steps
+        self.saved_steps, self.saved_at = self.log.steps, time.monotonic()
         return f"the state is saved in {self.states.folder} and the next run resumes from it"
 
     def _digest(self, fingerprint: str) -> str:

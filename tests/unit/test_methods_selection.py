@@ -125,6 +125,7 @@ def test_weights_that_a_saved_state_refers_to_stay(tmp_path, monkeypatch):
     def kept(epochs):
         for _ in range(epochs):
             best.end_epoch(0, torch.nn.Linear(1, 1))
+        assert [path.exists() for path in best.files()] == [True]
         return sorted(path.name for path in (tmp_path / "epochs").iterdir())
 
     assert kept(1) == ["epoch-0.safetensors"]
@@ -133,6 +134,23 @@ def test_weights_that_a_saved_state_refers_to_stay(tmp_path, monkeypatch):
     assert kept(2) == ["epoch-1.safetensors", "epoch-4.safetensors"]
     (tmp_path / "step-3/meta.json").unlink()
     assert kept(1) == ["epoch-5.safetensors"]
+
+
+def test_a_short_training_writes_no_weights_but_the_best_are_kept(small_run, tmp_path, monkeypatch):
+    """What is written depends on the time between saves; what is kept does not."""
+    written, save = [], selection_module.save_file
+    monkeypatch.setattr(
+        selection_module, "save_file", lambda *args: (written.append(args), save(*args))
+    )
+    kept = {}
+    for seconds in (300, 1e-9):
+        optimisation = Optimisation(
+            learning_rate=0.01, batch_size=8, epochs=4, checkpoint_seconds=seconds
+        )
+        finetuned(small_run, BestEpoch(Selection(fraction=0.25)), optimisation=optimisation)
+        kept[seconds] = (tmp_path / "model/model.safetensors").read_bytes()
+        assert bool(written) == (seconds < 1)
+    assert kept[300] == kept[1e-9]
 
 
 def test_the_model_before_training_competes(small_run, tmp_path):
@@ -206,6 +224,7 @@ def test_weights_that_do_not_fit_on_the_disk_are_one_sentence(small_run, tmp_pat
         raise SafetensorError("Error while serializing: I/O error: No space left on device")
 
     monkeypatch.setattr(selection_module, "save_file", full)
+    often = Optimisation(checkpoint_seconds=1e-9)
     with pytest.raises(AtlasError, match=r"epoch-0\.safetensors: the weights cannot .*free space"):
-        finetuned(small_run, BestEpoch(Selection()))
+        finetuned(small_run, BestEpoch(Selection()), optimisation=often)
     assert not list((tmp_path / "state/epochs").glob("*"))

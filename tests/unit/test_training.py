@@ -322,7 +322,7 @@ def test_states_of_other_runs_are_ignored(tmp_path, caplog):
         log = run(start, checkpoint_seconds=1000, **{**options, **change})
         assert "the state of another run" in caplog.text
         assert log.resumptions == 0
-        assert states(tmp_path) == ["step-000000014"]
+        assert states(tmp_path) == []
 
 
 def test_the_newest_two_states_stay_and_leftovers_go(tmp_path):
@@ -331,6 +331,11 @@ def test_the_newest_two_states_stay_and_leftovers_go(tmp_path):
     assert states(tmp_path) == ["step-000000013", "step-000000014"]
     log = run(line_model(), state_dir=tmp_path, checkpoint_seconds=50)  # nothing left to do
     assert (log.steps, log.resumptions) == (14, 1)
+
+
+def test_a_training_shorter_than_the_interval_writes_nothing(tmp_path):
+    log = run(line_model(), state_dir=tmp_path, checkpoint_seconds=50)
+    assert (log.steps, states(tmp_path)) == (14, [])
 
 
 def flip_a_bit(file):
@@ -385,9 +390,9 @@ def test_whatever_lies_in_the_place_of_a_state_is_no_obstacle(tmp_path, caplog):
     (tmp_path / "step-000000002").mkdir()
     (tmp_path / "step-000000002/meta.json").write_text("[]")
     (tmp_path / "step-000000003").write_text("a file")
-    run(line_model(), state_dir=tmp_path)
+    run(line_model(), state_dir=tmp_path, checkpoint_seconds=1e-9)
     assert caplog.text.count("drops a damaged state") == 3
-    assert states(tmp_path) == ["step-000000014"]
+    assert states(tmp_path) == ["step-000000013", "step-000000014"]
 
 
 def test_a_damaged_file_of_a_method_counts_as_the_states(tmp_path, caplog):
@@ -397,8 +402,9 @@ def test_a_damaged_file_of_a_method_counts_as_the_states(tmp_path, caplog):
 
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept/file").write_text("whole")
-    run(line_model(), state_dir=tmp_path, methods=[Keeps()])
-    assert run(line_model(), state_dir=tmp_path, methods=[Keeps()]).resumptions == 1
+    often = {"state_dir": tmp_path, "checkpoint_seconds": 1e-9}
+    run(line_model(), methods=[Keeps()], **often)
+    assert run(line_model(), methods=[Keeps()], **often).resumptions == 1
     flip_a_bit(tmp_path / "kept/file")
     assert run(line_model(), state_dir=tmp_path, methods=[Keeps()]).resumptions == 0
     assert "kept/file is not what was saved" in caplog.text

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
+import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -30,14 +31,15 @@ class BestEpoch(Method):
     """Scores a model before training and after each epoch, and keeps the weights of the best.
 
     Either part of every language's training examples is held out for it, or a development set is
-    given. The folder ``epochs`` in the state's folder holds the trainable weights of the best epoch
-    so far, and of those that were the best when the loop's states were saved, where a resumed run
-    starts. ``state`` has the score by epoch, 0 to 1, the first before training.
+    given. The trainable weights of the best epoch so far stay in memory; when the loop's state is
+    saved, they go to the folder ``epochs`` in the state's folder, for a resumed run. ``state`` has
+    the score by epoch, 0 to 1, the first before training.
     """
 
     def __init__(self, selection: Selection, development: Path | None = None) -> None:
         self._selection, self.state = selection, list[float]()
         self._development = development
+        self._weights: dict[str, torch.Tensor] | None = None  # none: in the file
         digest = store_digest(development) if development else ""
         self.fingerprint = f"selection {selection.model_dump_json()} {digest}"
 
@@ -70,8 +72,15 @@ class BestEpoch(Method):
         return [self._examples.subwords]
 
     def files(self) -> Iterable[Path]:
-        """Return the weights with the best score so far."""
-        return [self._best_of(self.state)] if self.state else []
+        """Write the weights with the best score so far, unless they are; return their file."""
+        if not self.state:
+            return []
+        path = self._best_of(self.state)
+        if self._weights is not None and not path.exists():
+            with writing_weights(path), atomic_path(path) as temporary:
+                save_file(self._weights, temporary)
+        self._remove_worse()
+        return [path]
 
     def start(self, model: nn.Module) -> None:
         """Score the model that training starts from; remove what another run left."""
@@ -85,22 +94,20 @@ class BestEpoch(Method):
         score = self._score(model, f"{name}, validating epoch {number}")
         _logger.info("%s: epoch %d, %s %.4f", name, number, self._selection.metric, score)
         if score > max(self.state, default=-1.0):
-            trained = {
-                name: parameter.detach().cpu().contiguous()
+            self._weights = {
+                name: parameter.detach().to("cpu", copy=True).contiguous()
                 for name, parameter in model.named_parameters()
                 if parameter.requires_grad
             }
-            path = self._path(number)
-            with writing_weights(path), atomic_path(path) as temporary:
-                save_file(trained, temporary)
         self.state.append(score)
-        self._remove_worse()
 
     def finish(self, model: nn.Module, log: TrainingLog) -> None:
         """Load the best weights, of equal scores the first."""
         best = max(self.state)
         log.scores, log.epoch = self.state, self.state.index(best)
-        model.load_state_dict(load_file(self._path(log.epoch)), strict=False)
+        weights = load_file(self._path(log.epoch)) if self._weights is None else self._weights
+        model.load_state_dict(weights, strict=False)
+        self._weights = None
         message = "%s: keeps epoch %d, %s %.4f"
         _logger.info(message, self._job.description, log.epoch, self._selection.metric, best)
 
