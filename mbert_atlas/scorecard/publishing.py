@@ -75,7 +75,7 @@ def publish(
         listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in escaped)
         text = read_text(index).replace("</header>", f"<dl>{listed}</dl>\n</header>", 1)
         index.write_text(text, encoding="utf-8")
-        (copy / "README.md").write_text(_readme(results, facts), encoding="utf-8")
+        (copy / "README.md").write_text(_readme(results, facts, copy), encoding="utf-8")
         (copy / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", "utf-8")
         _reduce(copy, output)
 
@@ -133,8 +133,8 @@ class _Pages:
         page.write_text(text, encoding="utf-8")
 
 
-def _readme(results: Results, facts: Mapping[str, str]) -> str:
-    """Return what the run is and how many claims have which verdict, in Markdown."""
+def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
+    """Return what the run is, verdicts and effects of its claims, and its pictures, in Markdown."""
     lines = [f"# Results of the run {facts['run']}", "", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {text} |" for name, text in facts.items() if name != "run"]
     lines += ["", "[index.html](index.html), in a clone, has figures and claims, a page per paper."]
@@ -153,7 +153,19 @@ def _readme(results: Results, facts: Mapping[str, str]) -> str:
             by_protocol = {row["protocol"]: row for row in both.to_dict("records")}
             cells = [_verdict(by_protocol.get(protocol)) for protocol in PROTOCOLS]
             lines.append(f"| {both['claim'].iloc[0]} | {' | '.join(cells)} |")
+        pictures = sorted(copy.glob(f"figures/{paper}/*.png"), key=lambda path: _natural(path.stem))
+        places = [(path.relative_to(copy).as_posix(), path.stem) for path in pictures]
+        images = [
+            f'<a href="{place}"><img src="{place}" alt="{paper}, {name}" width="400"></a>'
+            for place, name in places
+        ]
+        lines += ["", *images]
     return "\n".join(lines) + "\n"
+
+
+def _natural(name: str) -> list[tuple[str, int]]:
+    """Return a key that sorts figure10 after figure9."""
+    return [(text, int(part or 0)) for text, part in re.findall(r"(\D*)(\d*)", name)]
 
 
 def _verdict(row: Mapping[Any, Any] | None) -> str:

@@ -40,6 +40,8 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
         *(f"papers/{PAPER}.html", f"figures/{PAPER}/table1.png"),
         f"measurements/{PAPER}/table1.csv",
     }
+    readme = (copy / "README.md").read_text("utf-8")
+    assert f'<img src="figures/{PAPER}/table1.png" alt="{PAPER}, table1"' in readme
     targets = set()
     for page in copy.rglob("*.html"):
         text = page.read_text("utf-8")
