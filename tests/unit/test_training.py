@@ -334,7 +334,7 @@ def test_the_newest_two_states_stay_and_leftovers_go(tmp_path):
 
 
 def test_a_training_shorter_than_the_interval_writes_nothing(tmp_path):
-    log = run(line_model(), state_dir=tmp_path, checkpoint_seconds=50)
+    log = run(line_model(), state_dir=tmp_path, checkpoint_seconds=1000)
     assert (log.steps, states(tmp_path)) == (14, [])
 
 

@@ -139,7 +139,8 @@ def finetuned(job: Mapping[str, Any], *methods: Method, **changes: Any) -> Train
     """Fine-tune, and delete the state, as Snakemake does once it has accepted the result."""
     whole = FinetuningJob(**{**job, **changes})
     log = finetune(whole, methods)
-    shutil.rmtree(whole.state_dir, ignore_errors=True)
+    if whole.state_dir.exists():
+        shutil.rmtree(whole.state_dir)
     return log
 
 

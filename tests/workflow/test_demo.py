@@ -69,7 +69,7 @@ def test_pages_use_the_words_of_the_field(highlights):
 
 
 @needs_axe
-def test_pages_pass_an_accessibility_check(highlights):
+def test_the_demos_pages_pass_an_accessibility_check(highlights):
     folder = highlights / "results/demo/highlights"
     smallest = min(folder.glob("papers/*.html"), key=lambda path: path.stat().st_size)
     for page in (folder / "index.html", folder / "claims.html", smallest):

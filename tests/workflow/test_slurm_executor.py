@@ -232,15 +232,22 @@ def test_a_submit_limit_takes_no_attempt(folder: _Folder, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "limit", ["sbatch: error: QOSMaxWallDurationPerJobLimit\n", ""], ids=["named", "unnamed"]
+    "says",
+    [
+        f"sbatch: error: QOSMaxWallDurationPerJobLimit\n{_POLICY}",
+        _POLICY,  # with no job in the queue, the job itself is too large
+        f"{_FAILED}Invalid account or account/partition",
+    ],
+    ids=["named", "unnamed", "account"],
 )
-def test_a_job_that_never_fits_fails_at_once(folder: _Folder, limit: str) -> None:
-    """With no name of a limit and no job in the queue, the job itself is too large."""
-    says = {"state": "", "says": limit + _POLICY}
-    folder.plan({str(number): says for number in range(1, 9)})
-    code, printed = folder.run("--keep-going")
+def test_an_error_of_the_job_itself_is_retried_as_often_as_retries_allow(
+    folder: _Folder, says: str
+) -> None:
+    folder.plan({str(number): {"state": "", "says": says} for number in range(1, 9)})
+    code, printed = folder.run("--keep-going")  # else the first to fail twice ends it
     assert code == 1
     assert "accepts no more jobs" not in printed
+    assert "does not answer" not in printed
     assert len(folder.calls("sbatch")) == 4, "two jobs, each once more"
 
 
@@ -252,21 +259,12 @@ def test_a_job_that_never_fits_fails_at_once(folder: _Folder, limit: str) -> Non
         "sbatch: error: slurm_load_jobs error: controller not responding",
     ],
 )
-def test_a_confused_scheduler_is_asked_again(folder: _Folder, says: str) -> None:
+def test_other_errors_of_the_controller_take_no_attempt(folder: _Folder, says: str) -> None:
     folder.plan({"1": {"state": "", "says": says}})
     code, printed = folder.run()
     assert code == 0, printed
     assert len(folder.calls("sbatch")) == 3
     assert "Error in rule" not in printed
-
-
-def test_an_error_is_no_silence(folder: _Folder) -> None:
-    says = "sbatch: error: Batch job submission failed: Invalid account or account/partition"
-    folder.plan({str(number): {"state": "", "says": says} for number in range(1, 9)})
-    code, printed = folder.run("--keep-going")  # else the first to fail twice ends it
-    assert code == 1
-    assert "does not answer" not in printed
-    assert len(folder.calls("sbatch")) == 4, "two jobs, each once more"
 
 
 def test_preemption_takes_no_attempt(folder: _Folder) -> None:
@@ -344,7 +342,7 @@ rule count:
     shell: "exit 1"
 """
 _PROFILE = (ROOT / "slurm/config.yaml").read_text()
-_RECIPES = re.findall(r"^#   (\{.*\}) +(-\S+(?: '\S+')?),", _PROFILE, re.MULTILINE)
+_RECIPES = re.findall(r"^#   (\{.*\}) +(-[^,]+|no GPU)", _PROFILE, re.MULTILINE)
 
 
 def test_the_profile_has_recipes() -> None:
@@ -352,6 +350,7 @@ def test_the_profile_has_recipes() -> None:
         "--gpus=a100:1",
         "-C 'a100|h100'",
         "--gres=gpu:a100:1",
+        "no GPU",
     ]
 
 
@@ -366,9 +365,11 @@ def test_a_recipe_of_the_profile_reaches_jobs_with_a_gpu(
     code, printed = folder.run("--profile", "profile", "--", "train", "count")
     assert code == 0, printed
     train, count = sorted(folder.calls("sbatch"), key=lambda call: "rule_count" in " ".join(call))
-    assert becomes.replace("'", "") in " ".join(train)
-    assert becomes.replace("'", "") not in " ".join(count)
-    assert sum(word.startswith(("--gpus", "--gres")) for word in train) == 1
+    gpus = [word for word in train if word.startswith(("--gpus", "--gres"))]
+    option = "" if becomes == "no GPU" else becomes.replace("'", "")
+    assert len(gpus) == bool(option)
+    assert option in " ".join(train)
+    assert not {*gpus, "-C"} & {*count}
     for call in (train, count):
         assert {"--qos=long", "--reservation=course"} <= set(call)
 

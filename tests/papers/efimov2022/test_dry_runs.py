@@ -32,7 +32,7 @@ def test_tables_of_the_paper_need_their_own_runs_and_share_them(repository):
     assert both == ner + 3 * (5 + 2 * 5 * (1 + 3)) - shared
 
 
-@pytest.mark.parametrize("preset", ["paper", "demo", "small"])
+@pytest.mark.parametrize("preset", ["paper", "demo"])
 def test_an_extended_encoder_plans_with_the_one_below(repository, preset):
     config = ["--configfile", f"config/{preset}.yaml"] if preset != "paper" else []
     target = f"results/{preset}/encoders/embert-hi/model"
