@@ -120,7 +120,7 @@ rule predict:
         home=HOME.resolve(),
         command=lambda wildcards: plan.prediction(workflow),
     shell:
-        "PYTHONPATH={params.home} {params.command} 2>&1 | tee {log}"
+        "PYTHONPATH={params.home:q} {params.command} 2>&1 | tee {log}"
 
 
 onstart:

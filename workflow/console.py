@@ -16,6 +16,7 @@ from snakemake.logging import DefaultFormatter, get_event, logger
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
+from mbert_atlas.errors import AtlasError
 from workflow.plan import WorkflowPlan
 from workflow.supervision import on_success
 
@@ -206,7 +207,7 @@ def _seconds(workflow: Any, jobs: list[Any]) -> dict[Any, float]:
 
     try:
         expected = expected_seconds(workflow)
-    except (OSError, ValueError, IndexError):
+    except (AtlasError, OSError, ValueError, TypeError, LookupError):
         expected = {}
     return {job: expected.get(job, 1.0) for job in jobs}
 

@@ -302,7 +302,7 @@ class WorkflowPlan(Plan):
 
     def prediction(self, workflow: Any) -> str:
         """Return the command that estimates ``all`` for the presets and settings of this start."""
-        words = [sys.executable, str(self.home / "workflow/predict.py"), "all"]
+        words = [sys.executable, "-m", "workflow.predict", "all"]
         words += self._settings(workflow)
         if workflow.local_exec:
             limits = {name: item.value for name, item in workflow.global_resources.items()}
@@ -324,15 +324,14 @@ class WorkflowPlan(Plan):
     @staticmethod
     def _presets(workflow: Any) -> list[str]:
         """Return the presets of this start as words of a command."""
-        files = map(os.path.relpath, workflow.overwrite_configfiles)
-        return [word for file in files for word in ("--configfile", file)]
+        files = [*map(os.path.relpath, workflow.overwrite_configfiles)]
+        return ["--configfile", *files] if files else []
 
     def _settings(self, workflow: Any) -> list[str]:
         """Return presets and settings of this start as words of a command."""
-        words = self._presets(workflow)
-        for key, value in workflow.config_settings.config.items():
-            words += ["--config", f"{key}={json.dumps(value)}"]
-        return words
+        settings = workflow.config_settings.config.items()
+        pairs = [f"{key}={json.dumps(value)}" for key, value in settings]
+        return self._presets(workflow) + (["--config", *pairs] if pairs else [])
 
 
 @contextmanager

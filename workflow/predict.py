@@ -114,8 +114,9 @@ def main() -> None:
     """Estimate the target of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("target", nargs="?", default="all", help="a file or a rule (all)")
-    parser.add_argument("--configfile", action="append", default=[], help="a preset")
-    parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
+    lists = {"action": "extend", "nargs": "+", "default": []}
+    parser.add_argument("--configfile", **lists, metavar="FILE", help="presets")
+    parser.add_argument("--config", **lists, metavar="KEY=VALUE")
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 4, 16, 64], metavar="N")
     parser.add_argument("--cores", type=int, default=128, help="CPU cores at once (128)")
     parser.add_argument("--jobs", type=int, default=100, help="jobs submitted at once (100)")

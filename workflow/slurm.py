@@ -43,6 +43,8 @@ NO_ANSWER = re.compile(
 """Messages of SLURM's programs without a scheduler, or with one that accepts no jobs."""
 LIMIT = re.compile(r"\b(?:QOS|Assoc)\w+")
 """Limits in such messages, e.g. QOSMaxSubmitJobPerUserLimit or QOSMaxWallDurationPerJobLimit."""
+OUTER_JOB = os.environ.get("SLURM_JOB_ID", "")
+"""The job that Snakemake runs in, if it does; its plugin removes the variable."""
 FAILED = {
     *("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL"),
     *("OUT_OF_MEMORY", "REVOKED", "TIMEOUT"),
@@ -67,12 +69,15 @@ def accepts_no_more(message: str) -> bool:
     """Whether sbatch refused a job that it will accept when others have left the queue.
 
     Older versions of SLURM and some sites name no limit, only the policy that was violated. With
-    no job of this user in the queue, the job itself violates it.
+    no job of this user in the queue, apart from one that Snakemake runs in, the job itself violates
+    it.
     """
     if limits := LIMIT.findall(message):
         return any("Submit" in limit for limit in limits)
-    is_unnamed = "accounting/QOS policy" in message
-    return is_unnamed and bool(ask("squeue", "--me", "--noheader", "--format=%i"))
+    if "accounting/QOS policy" not in message:
+        return False
+    queue = ask("squeue", "--me", "--noheader", "--format=%i") or ""
+    return bool({*queue.split()} - {OUTER_JOB})
 
 
 def require_programs() -> None:

@@ -183,7 +183,7 @@ def _draw_lines(
 
 
 def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return mean, least and largest value of each point, sorted along each line."""
+    """Return mean, and the ends of intervals or else of values, of each point along each line."""
     require_rows(frame, "curves")
     if (repeated := frame.duplicated([*_KEYS, "seed"])).any():
         row = frame[repeated].iloc[0]
@@ -191,12 +191,11 @@ def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
             f"curves: {', '.join(f'{key} {row[key]}' for key in [*_KEYS, 'seed'])} has several "
             "values; choose one metric, one protocol and one source."
         )
-    ends = {end: ["value", *({end} & {*frame.columns})] for end in ("low", "high")}
-    table = frame[_KEYS].assign(
-        mean=frame["value"],
-        least=frame[ends["low"]].min(axis=1),
-        largest=frame[ends["high"]].max(axis=1),
+    least, largest = (
+        frame[end].fillna(frame["value"]) if end in frame else frame["value"]
+        for end in ("low", "high")
     )
+    table = frame[_KEYS].assign(mean=frame["value"], least=least, largest=largest)
     spread = {"mean": "mean", "least": "min", "largest": "max"}
     return table.groupby(_KEYS, as_index=False).agg(spread)
 

@@ -92,7 +92,7 @@ def _label_of(panel: str, labels: str | Mapping[str, str], is_outer: bool) -> st
     return labels[panel]
 
 
-def save_figure(figure: Figure, stem: Path | str, caption: str = "") -> tuple[Path, Path]:
+def save_figure(figure: Figure, stem: Path | str, caption: str | None = None) -> tuple[Path, Path]:
     """Write ``<stem>.svg`` and ``<stem>.png``, atomically, and return their paths.
 
     With a ``caption`` there is ``<stem>.caption.txt``, too: that, and the label of the figure.
@@ -111,7 +111,7 @@ def save_figure(figure: Figure, stem: Path | str, caption: str = "") -> tuple[Pa
             # 64 well-chosen colours are enough for a plot, also where bands lie over each other
             image = Image.open(pixels).convert("RGB").quantize(64, kmeans=2)
             image.save(temporary, format="png", optimize=True)
-    if caption:
+    if caption is not None:
         with atomic_path(Path(f"{stem}.caption.txt")) as temporary:
             text = f"{caption} {figure.get_label()}".strip()
             temporary.write_text(f"{text}\n", encoding="utf-8")

@@ -90,7 +90,7 @@ def _range(low: int, high: int) -> str:
 
 def _seeds(rows: pd.DataFrame) -> str:
     if rows["seed"].isna().all():
-        return "Nothing is trained or drawn at random, so there are no seeds."
+        return "These numbers were measured once, without seeds."
     place = [name for name in (*_PLACE, "panel", "line", "along") if name in rows]
     counts = rows.groupby(place, dropna=False)["seed"].nunique()
     few, many = int(counts.min()), int(counts.max())
@@ -116,8 +116,11 @@ def _intervals(
     for over in sources[1:]:
         text += f", of some numbers only over {_SOURCES[over]}"
     text += f", {_RULE}." if any("seeds" in over for over in sources) else _without_seeds(rows)
-    if "" in groups:
-        text += f" No interval can be given for {listed(groups[''])}."
+    with_interval = {name for over in sources for name in groups[over]}
+    if without := [name for name in groups.get("", ()) if name not in with_interval]:
+        text += f" No interval can be given for {listed(without)}."
+    elif "" in groups:
+        text += " No interval can be given for some numbers."
     return f"{text} {_PAIRED}"
 
 

@@ -130,7 +130,7 @@ def _selected(config: Mapping[str, Any]) -> list[str]:
 def _check_comparable(contents: Sequence[Mapping[str, Any]], config: Config) -> None:
     """Report an encoder in place of a paper's, which the lowest of the files names."""
     for name, encoder in config.encoders.items():
-        entries = [content.get("encoders", {}).get(name) or {} for content in contents]
+        entries = [(content.get("encoders") or {}).get(name) or {} for content in contents]
         hubs = ((entry.get("hub") or {}).get("repository") for entry in entries)
         lowest = next(filter(None, hubs), None)
         if config.comparable and lowest and not (encoder.hub and encoder.hub.repository == lowest):

@@ -136,7 +136,8 @@ def in_short(run: Run) -> str:
     if methods := methods_in(options):
         words += ["with", *methods]
     numbers = [f"{name.replace('_', ' ')} {options['optimisation'][name]:g}" for name in _SHOWN]
-    return f"{' '.join(words)}; {', '.join(numbers)}"
+    chosen = ", unless the search chose others" if values.get("search") else ""
+    return f"{' '.join(words)}; {', '.join(numbers)}{chosen}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

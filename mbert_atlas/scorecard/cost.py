@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import open_text
 
 COLUMNS = (
@@ -73,9 +73,14 @@ def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
     """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read."""
     with open_text(path) as stream:
         rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [
-            (_number(row["s"]), _number(row["max_rss"]), _number(row["cpu_time"])) for row in rows
-        ]
+        try:
+            return [
+                (_number(row["s"]), _number(row["max_rss"]), _number(row["cpu_time"]))
+                for row in rows
+            ]
+        except (KeyError, TypeError, ValueError):
+            problem, fix = "a job was killed while it was written", "delete the file"
+            raise DataError(path, "", problem, fix) from None
 
 
 def _number(text: str) -> float:

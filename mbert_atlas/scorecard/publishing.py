@@ -22,12 +22,13 @@ from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDIC
 from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
 
 MOST_BYTES = 5_000_000
-_TABLES = ("claims.csv", "scorecard.csv", "cost.csv")
+_TABLES = ("claims.csv", "scorecard.csv", "cost.csv", "config.yaml")
 _EMBEDDED = re.compile(r"data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)")
 _PICTURE = re.compile(r'(href|src)="([^":#]+\.(?:svg|png))"')
 _SVG = re.compile(r'<a href="[^"]+\.svg">SVG</a> ')
 _ENTRY = re.compile(r'<li><a href="([^":#]+)">[^\n]*</li>\n')
 _LINK = re.compile(r'<a href="([^":#]+)(?:#[^"]*)?"[^>]*>(.*?)</a>', re.DOTALL)
+_FILES = re.compile(r'<(p|span) class="files">(?:(?!<a |</\1>).)*</\1>', re.DOTALL)
 _IMAGE = re.compile(r'<img src="([^":#]+)"[^>]*>')
 _ADDITIONAL = re.compile(r"<details><summary>Additional results</summary>.*?</details>", re.DOTALL)
 _IN_TABLE = '<p class="soft">Additional results: <a href="../scorecard.csv">scorecard.csv</a></p>'
@@ -129,6 +130,7 @@ class _Pages:
 
         text = _ENTRY.sub(lambda match: match[0] if exists(match[1]) else "", read_text(page))
         text = _LINK.sub(lambda match: match[0] if exists(match[1]) else match[2], text)
+        text = _FILES.sub("", text)  # lists whose links all went
         text = _IMAGE.sub(lambda match: match[0] if exists(match[1]) else "", text)
         page.write_text(text, encoding="utf-8")
 

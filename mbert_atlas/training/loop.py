@@ -64,7 +64,7 @@ def train(
         run.restore(state_dir, fingerprint)
     with termination_signals() as signals, _deterministic(run.device):
         run.take_steps(signals)
-    if state_dir is not None and run.log.steps > run.saved_steps and run.is_save_due():
+    if run.log.steps > run.saved_steps and run.is_save_due():
         run.save()  # what follows may fail or be rejected
     model.eval()
     for method in methods:
@@ -214,7 +214,8 @@ class _Run:
 
     def is_save_due(self) -> bool:
         """Whether more than a checkpoint interval of work would be lost."""
-        return time.monotonic() - self.saved_at >= self.optimisation.checkpoint_seconds
+        seconds = self.optimisation.checkpoint_seconds
+        return self.states is not None and time.monotonic() - self.saved_at >= seconds
 
     def save(self) -> str:
         """Save the state; return a clause that describes what was saved."""

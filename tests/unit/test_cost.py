@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.scorecard.cells import write_csv
-from mbert_atlas.scorecard.cost import GPU_NOTE, collect_cost
+from mbert_atlas.scorecard.cost import GPU_NOTE, collect_cost, read_benchmark
 
 HEADER = [
     *("s", "h:m:s", "max_rss", "max_vms", "max_uss", "max_pss"),
@@ -84,3 +84,10 @@ def test_bad_benchmarks_are_named(tmp_path: Path) -> None:
     unknown = benchmark(tmp_path / "brew" / "tea.tsv", {})
     with pytest.raises(AtlasError, match="rule 'brew' has no stage"):
         collect_cost([unknown], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={})
+
+
+@pytest.mark.parametrize("content", ["s\tmax_rss\n1.0\t2.0\n", "s\tmax_rss\tcpu_time\n1.0\t"])
+def test_a_half_written_benchmark_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.tsv").write_text(content)
+    with pytest.raises(DataError, match=r"x\.tsv: a job was killed .*delete the file"):
+        read_benchmark(tmp_path / "x.tsv")

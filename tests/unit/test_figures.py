@@ -169,6 +169,8 @@ def test_saved_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert "<dc:date>" not in first[0].read_text()
     save_figure(transfer_plot(transfer(), title="t", value_label="v"), tmp_path / "a.b", "Shown.")
     assert (tmp_path / "a.b.caption.txt").read_text().startswith("Shown. 3 seeds. ")
+    save_figure(transfer_plot(transfer(), title="t", value_label="v"), tmp_path / "c", "")
+    assert (tmp_path / "c.caption.txt").read_text().startswith("3 seeds. ")
 
 
 def test_scores_by_language_have_the_first_metric_of_each_task() -> None:

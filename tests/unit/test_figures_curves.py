@@ -60,6 +60,14 @@ def test_intervals_as_bands_and_as_bars() -> None:
     assert bars[0].get_segments()[0][0][0] < 0 < bars[1].get_segments()[0][0][0]
 
 
+def test_a_seed_outside_the_interval_of_the_mean_does_not_widen_it() -> None:
+    frame = measured(seeds=2).assign(low=-0.001, high=0.001)
+    (axes,) = plot(frame).axes
+    ends = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert frame["value"].abs().max() > 0.001
+    assert (ends.min(), ends.max()) == pytest.approx((-0.001, 0.001))
+
+
 @pytest.mark.parametrize(("panels", "columns", "rows"), [(1, 1, 1), (4, 2, 2), (7, 3, 3)])
 def test_panels_fill_a_grid_with_common_axes(panels: int, columns: int, rows: int) -> None:
     figure = plot(measured(panels, 4), columns=columns, share=True)

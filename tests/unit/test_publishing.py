@@ -33,7 +33,8 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     original = run / f"papers/{PAPER}.html"
     figure = os.path.relpath(tmp_path / f"demo/figures/{PAPER}/table1", original.parent)
     files = f'<a href="{figure}.svg">SVG</a> <a href="{figure}.png">PNG</a>'
-    original.write_text(original.read_text("utf-8") + files, "utf-8")
+    gone = '<p class="files">a table: <a href="gone.html">HTML</a> · <a href="gone.csv">CSV</a></p>'
+    original.write_text(original.read_text("utf-8") + files + gone, "utf-8")
     publish(run, copy, papers=PAPERS, hardware="two <cores>")
     assert {path.relative_to(copy).as_posix() for path in copy.rglob("*.*")} == {
         *("README.md", "run.json", "index.html", "claims.csv", "scorecard.csv", "cost.csv"),
@@ -55,6 +56,7 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     assert f"figures/{PAPER}/table1.png" in targets
     copied = (copy / f"papers/{PAPER}.html").read_text("utf-8")
     assert (">SVG<" in copied, ">PNG<" in copied) == (False, True)  # the copy has no SVG
+    assert "a table:" not in copied
     assert "../scorecard.csv" in targets  # in place of additional results
     assert "entropy" in (run / f"papers/{PAPER}.html").read_text("utf-8")
     assert "entropy" not in (copy / f"papers/{PAPER}.html").read_text("utf-8")

@@ -34,7 +34,7 @@ def test_object_and_function_of_a_job(repository, tmp_path):
     assert specification["sizes"]["nli_train"] == 30  # the second preset's
     assert specification["sizes"]["ud_train"] == 1200  # the first preset's
     assert run == "debug"
-    assert logs == ["results/debug/logs/miniature.log"]
+    assert logs == ["results/debug/logs/miniature/all.log"]
     assert not (repository / logs[0]).exists()
     assert (repository / "results/debug/miniature/MANIFEST.tsv").exists()
 

@@ -92,7 +92,7 @@ _AWAY = "sbatch: error: Unable to contact slurm controller (connect failure)"
 class _Folder:
     path: Path
 
-    def start(self, *arguments: str, path: str = "") -> subprocess.Popen[str]:
+    def start(self, *arguments: str, path: str = "", outer: str = "") -> subprocess.Popen[str]:
         options = "--executor slurm --jobs 9 --retries 1 --slurm-jobname-prefix atlas"
         options += " --slurm-init-seconds-before-status-checks 2 --slurm-no-requeue"
         options += " --slurm-status-command squeue --latency-wait 1 --default-resources"
@@ -104,6 +104,7 @@ class _Folder:
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
                 "PATH": path or f"{programs}:{os.environ['PATH']}",
+                **({"SLURM_JOB_ID": outer} if outer else {}),
             },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -111,8 +112,8 @@ class _Folder:
             start_new_session=True,
         )
 
-    def run(self, *arguments: str, path: str = "") -> tuple[int, str]:
-        process = self.start(*arguments, path=path)
+    def run(self, *arguments: str, path: str = "", outer: str = "") -> tuple[int, str]:
+        process = self.start(*arguments, path=path, outer=outer)
         printed, _ = process.communicate(timeout=300)
         return process.returncode, printed
 
@@ -327,6 +328,16 @@ def test_reason(log: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / "1.log").write_text(log)
     assert reason(tmp_path / "1.log", "make") == expected
     assert reason(tmp_path / "none.log", "make") == ""
+
+
+def test_a_job_around_snakemake_leaves_no_room_by_ending(folder: _Folder) -> None:
+    """As with slurm/head.sh: that job is in the queue as long as Snakemake waits."""
+    folder.plan({str(number): {"state": "", "says": _POLICY} for number in range(1, 9)})
+    (folder.path / "programs/queue").write_text(f"77|RUNNING|head|none|{folder.path}\n")
+    code, printed = folder.run("--keep-going", outer="77")
+    assert code == 1
+    assert "accepts no more jobs" not in printed
+    assert len(folder.calls("sbatch")) == 4
 
 
 _WITH_GPU = """

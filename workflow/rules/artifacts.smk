@@ -24,6 +24,8 @@ use rule job as measure with:
 
 # The same as a submitted job, for measurements that take minutes.
 use rule measure as measure_large with:
+    log:
+        "<results>/logs/measure_large/{measurement}.log",
     benchmark:
         "<results>/benchmarks/measure_large/{measurement}.tsv"
     wildcard_constraints:

@@ -12,7 +12,7 @@ if plan.config.miniature:
                 plan.written_by(world),
                 manifest=f"<results>/{world}/MANIFEST.tsv",
             log:
-                f"<results>/logs/{world}.log",
+                f"<results>/logs/{world}/all.log",
             benchmark:
                 f"<results>/benchmarks/{world}/all.tsv"
             conda:

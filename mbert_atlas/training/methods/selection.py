@@ -40,6 +40,7 @@ class BestEpoch(Method):
         self._selection, self.state = selection, list[float]()
         self._development = development
         self._weights: dict[str, torch.Tensor] | None = None  # none: in the file
+        self._is_written = False
         digest = store_digest(development) if development else ""
         self.fingerprint = f"selection {selection.model_dump_json()} {digest}"
 
@@ -76,9 +77,10 @@ class BestEpoch(Method):
         if not self.state:
             return []
         path = self._best_of(self.state)
-        if self._weights is not None and not path.exists():
+        if self._weights is not None and not self._is_written:
             with writing_weights(path), atomic_path(path) as temporary:
                 save_file(self._weights, temporary)
+            self._is_written = True
         self._remove_worse()
         return [path]
 
@@ -99,6 +101,7 @@ class BestEpoch(Method):
                 for name, parameter in model.named_parameters()
                 if parameter.requires_grad
             }
+            self._is_written = False
         self.state.append(score)
 
     def finish(self, model: nn.Module, log: TrainingLog) -> None:
