@@ -100,7 +100,7 @@ def rows(*of: tuple[str, int | None, str]) -> pd.DataFrame:
             [("a", 1, "items")],
             "1 seed. Marks: 95% interval over test items (docs/verdicts.md); with",
         ),
-        ([("a", None, "items")], "there are no seeds. Marks: 95% interval over test items"),
+        ([("a", None, "items")], "once, without seeds. Marks: 95% interval over test items"),
         (
             [("a", 1, "seeds and items"), ("b", 1, "items"), ("c_d", 1, "")],
             "of some numbers only over test items, by the rule",
