@@ -66,7 +66,7 @@ _FIGURES = {
     "figure1": "Probes of the first, the next and of random dimensions",
     "figure2": "Probes of narrow windows: gain over as many random dimensions",
     "figure3": "Probes of the first dimensions, by layer",
-    "figure4": "POS and NER without the first directions",
+    "figure4": "{tasks} without the first directions",
     "figure5": "Language identification within a family: gain over random dimensions",
 }
 _TABLES: dict[str, tuple[list[TaskName], list[Source], str]] = {
@@ -206,10 +206,11 @@ def _figures(plan: Files) -> list[Artifact]:
         measures["figure4"] = ("measure_removal", cells, {"rank": languages["mbert"] - 1})
     if language_sets(plan):
         measures["figure5"] = ("measure_gains", partial(_set_cells, plan), {"layer": layer})
+    tasks = " and ".join(task.upper() for task in paper.removal.datasets)
     return [
         Artifact(
             name,
-            title=_FIGURES[name],
+            title=_FIGURES[name].format(tasks=tasks),
             caption=_CAPTIONS[name],
             measurements=[
                 Measurement(name, f"{_MEASURES}:{measure}", cells, partial(dict, options))
@@ -220,7 +221,7 @@ def _figures(plan: Files) -> list[Artifact]:
                 partial(measured, "liang2021", name),
                 {
                     "artifact": name,
-                    "title": _FIGURES[name],
+                    "title": _FIGURES[name].format(tasks=tasks),
                     "sets": [*paper.pairs.sets, "random"],
                     "models": models,
                     "items": _ITEMS.get(name, _ITEMS_OF_PROBES),
