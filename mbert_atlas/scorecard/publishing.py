@@ -148,10 +148,11 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
             numbers = "".join(f" {counts[verdict]} |" for verdict in VERDICTS)
             lines.append(f"| {paper} | {protocol} |{numbers}")
     lines += ["", "Effects of the claims that were run, with 95% intervals:"]
-    for paper, rows in results.claims.groupby("paper", sort=False):
+    was_run = results.claims["verdict"] != NOT_RUN
+    for paper, rows in results.claims[was_run].groupby("paper", sort=False):
         lines += ["", f"## {paper}", "", "| claim | " + " | ".join(PROTOCOLS) + " |"]
         lines.append("| --- |" + " --- |" * len(PROTOCOLS))
-        for _, both in rows[rows["verdict"] != NOT_RUN].groupby("id", sort=False):
+        for _, both in rows.groupby("id", sort=False):
             by_protocol = {row["protocol"]: row for row in both.to_dict("records")}
             cells = [_verdict(by_protocol.get(protocol)) for protocol in PROTOCOLS]
             lines.append(f"| {both['claim'].iloc[0]} | {' | '.join(cells)} |")
