@@ -42,8 +42,8 @@ demo-all: $(INSTALLED) ## every table and figure on synthetic data; reuses the r
 	@echo "Figures, tables, captions:  results/demo/report.html"
 
 small small-highlights: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
-small: $(INSTALLED) ## real data, truncated, a real encoder: about three hours on two cores (MIRROR=DIR or network)
-	@echo "Two cores need about three hours, half of it if they have AVX512-BF16; 4 GB of memory each, and 12 GB of disk, 1 GB of it downloads."
+small: $(INSTALLED) ## real data, truncated, a real encoder: an estimated 3.5 hours on two cores (MIRROR=DIR or network)
+	@echo "Two cores need an estimated 3.5 hours, half of it if they have AVX512-BF16; 4 GB of memory each, and 12 GB of disk, 1 GB of it downloads."
 	@echo "Stop it with Ctrl-C; the same command resumes."
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all

@@ -23,6 +23,7 @@ from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
 
 MOST_BYTES = 5_000_000
 _TABLES = ("claims.csv", "scorecard.csv", "cost.csv", "config.yaml")
+_OF_THIS_MACHINE = re.compile(r"^(?:mirror|downloads): .*\n", re.MULTILINE)  # in config.yaml
 _EMBEDDED = re.compile(r"data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)")
 _PICTURE = re.compile(r'(href|src)="([^":#]+\.(?:svg|png))"')
 _SVG = re.compile(r'<a href="[^"]+\.svg">SVG</a> ')
@@ -66,6 +67,8 @@ def publish(
             for name in names:
                 if (source / name).is_file():
                     _copy(source / name, copy / name)
+        if (config := copy / "config.yaml").is_file():
+            config.write_text(_OF_THIS_MACHINE.sub("", read_text(config)), encoding="utf-8")
         pages = _Pages(results, copy)
         for page in [folder / "index.html", *sorted((folder / "papers").glob("*.html"))]:
             pages.copy_page(page)
