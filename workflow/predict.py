@@ -114,7 +114,7 @@ def main() -> None:
     """Estimate the target of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("target", nargs="?", default="all", help="a file or a rule (all)")
-    lists = {"action": "extend", "nargs": "+", "default": []}
+    lists: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
     parser.add_argument("--configfile", **lists, metavar="FILE", help="presets")
     parser.add_argument("--config", **lists, metavar="KEY=VALUE")
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 4, 16, 64], metavar="N")

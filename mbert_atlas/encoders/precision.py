@@ -18,7 +18,7 @@ def default_device() -> Any:  # transformers annotates PreTrainedModel.to wrongl
 def has_bf16(device: torch.device) -> bool:
     """Whether the device multiplies matrices in bf16; emulated, that takes up to 40 times fp32."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
