@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import tempfile
 import time
@@ -101,23 +102,29 @@ class Clock(Method):
 def run_job(folder: Path, needed: int, is_trimmed: bool, steps: int) -> dict[str, Any]:
     """Train and write an encoder; return what it took, and the digest of its weights."""
     random, state = np.random.default_rng(0), folder / "state"
-    encoder = load_encoder(folder / "encoder")
-    torch.manual_seed(0)
-    model = EncoderWithHead(encoder, 3, "text", HeadOptions())
-    subwords = random.choice(encoder.config.vocab_size, needed, replace=False)
+    vocabulary = load_encoder(folder / "encoder").config.vocab_size
+    subwords = random.choice(vocabulary, needed, replace=False)
     rows = Ragged.from_rows(random.choice(subwords, (steps * ROWS, LENGTH)), np.int32)
     labels = random.integers(0, 3, len(rows))
-    examples = TextExamples(TokenStore({"input_ids": rows, "labels": labels}, {"pad_id": 0}))
+    store = TokenStore({"input_ids": rows, "labels": labels}, {"pad_id": 0})
+
+    def trained(count: int, **changes: Any) -> tuple[Any, Clock, Any]:
+        """Train on the first rows, saving a state if that is due."""
+        encoder, clock = load_encoder(folder / "encoder"), Clock()
+        torch.manual_seed(0)
+        model = EncoderWithHead(encoder, 3, "text", HeadOptions())
+        if is_trimmed:
+            trim(encoder, [subwords])
+        examples = TextExamples(store, np.arange(count))
+        options = {"seed": 1, "state_dir": state, "description": "benchmark", "methods": [clock]}
+        settings = optimisation.model_copy(update=changes)
+        return encoder, clock, train(model, examples, CrossEntropy(), settings, **options)
+
     optimisation = Optimisation(weight_decay=0.01, clip_norm=1.0, batch_size=ROWS, epochs=1)
-    if is_trimmed:
-        trim(encoder, [subwords])
-    clock = Clock()
-    options = {"seed": 1, "state_dir": state, "description": "benchmark", "methods": [clock]}
-    log = train(model, examples, CrossEntropy(), optimisation, **options)
-    saved = next(state.glob("step-*/states.pt"))
-    size = saved.stat().st_size / 1e6
-    saved.unlink()
-    saved.with_name("meta.json").unlink()  # a whole state would be resumed
+    trained(ROWS, checkpoint_seconds=1e-9)  # one step, which saves its state
+    size = next(state.glob("step-*/states.pt")).stat().st_size / 1e6
+    shutil.rmtree(state)
+    encoder, clock, log = trained(len(rows), checkpoint_seconds=1e9)
     words = encoder.get_input_embeddings()
     seconds = []
     for of_run in (replace(log, steps=1_000), log):

@@ -66,7 +66,7 @@ def ask(*command: str) -> str | None:
 
 
 def accepts_no_more(message: str) -> bool:
-    """Whether sbatch refused a job that it will accept when others have left the queue.
+    """Whether sbatch rejected a job that it will accept when others have left the queue.
 
     Older versions of SLURM and some sites name no limit, only the policy that was violated. With
     no job of this user in the queue, apart from one that Snakemake runs in, the job itself violates

@@ -28,8 +28,10 @@ def autocast(precision: Precision, device: torch.device) -> torch.autocast:
 
     ``auto`` takes bf16 on a GPU that has it, ``bf16`` on any device that has it; fp32 elsewhere.
     """
-    wanted = precision == "bf16" or (precision == "auto" and device.type == "cuda")
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted and has_bf16(device))
+    takes_bf16 = precision == "bf16" or (precision == "auto" and device.type == "cuda")
+    return torch.autocast(
+        device.type, dtype=torch.bfloat16, enabled=takes_bf16 and has_bf16(device)
+    )
 
 
 def fitting_tokens(device: torch.device) -> int:

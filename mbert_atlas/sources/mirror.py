@@ -43,8 +43,7 @@ class Mirror:
         if not path.is_file():
             fix = "list its files there (see write_manifest)"
             raise DataError(path, "", "the mirror has no manifest", fix)
-        content = read_text(path).replace("\r\n", "\n")
-        lines = [line for line in content.split("\n") if line.strip()]
+        lines = read_text(path).replace("\r\n", "\n").split("\n")
         table = csv.DictReader(lines, delimiter="\t", restval="", quoting=csv.QUOTE_NONE)
         header, rows = table.fieldnames or [], dict[str, dict[str, str]]()
         if not {"path", "sha256"} <= set(header):

@@ -210,7 +210,7 @@ def test_other_encoders_and_subwords_of_tests(
 @pytest.mark.parametrize("protocol", ["published", "corrected"])
 def test_adjustment(folder: Path, protocol: str) -> None:
     toy_pairs(folder / "pairs", sentences=5)
-    optimisation = Optimisation(**OPTIMISATION)
+    optimisation = Optimisation(**OPTIMISATION | {"checkpoint_seconds": 1e-9})
     changes = {"reduction": "sum", "dropout_in_training": False} if protocol == "corrected" else {}
     specification = Adjustment(sentences=3, optimisation=optimisation, **changes)
     for name in ("some", "all"):

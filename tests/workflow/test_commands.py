@@ -17,7 +17,7 @@ _FILES = ["config/small.yaml", "config/mine.yaml"]
 
 @pytest.fixture
 def workflow() -> Any:
-    settings = {"mirror": "/data/my mirror", "papers": ["liu2020"]}
+    settings = {"mirror": "/data/my mirror", "papers": ["toy2020"]}
     return SimpleNamespace(
         overwrite_configfiles=_FILES,
         config_settings=SimpleNamespace(config=settings),
@@ -28,12 +28,12 @@ def workflow() -> Any:
 
 def test_the_command_of_an_artifact_repeats_no_option(workflow: Any) -> None:
     plan = WorkflowPlan.__new__(WorkflowPlan)
-    words = shlex.split(f"{plan.command(workflow)} liu2020_table1")
+    words = shlex.split(f"{plan.command(workflow)} toy2020_table1")
     assert {words.count(option) for option in ("--configfile", "--config")} == {1}
     _, options = parse_args(words[1:])
     assert [str(path) for path in options.configfile] == _FILES
-    assert options.config == ['mirror="/data/my mirror"', 'papers=["liu2020"]']
-    assert list(options.targets) == ["liu2020_table1"]
+    assert options.config == ['mirror="/data/my mirror"', 'papers=["toy2020"]']
+    assert list(options.targets) == ["toy2020_table1"]
 
 
 def test_the_command_that_explains_a_run_has_all_files(workflow: Any) -> None:

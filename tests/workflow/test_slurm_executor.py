@@ -222,7 +222,7 @@ _POLICY = (
     ids=["qos", "user", "account", "unnamed"],
 )
 def test_a_submit_limit_takes_no_attempt(folder: _Folder, says: str) -> None:
-    """One job is in the queue; the other is refused more often than there are retries."""
+    """One job is in the queue; the other is rejected more often than there are retries."""
     folder.plan({str(number): {"state": "", "says": says} for number in range(2, 6)})
     code, printed = folder.run()
     assert code == 0, printed
