@@ -63,7 +63,8 @@ def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) 
     What no file states is left out; ``folder`` is that of claims.csv and cost.csv.
     """
     run = claims[claims["verdict"] != NOT_RUN]
-    models = [setting.labels(f"{paper}/").models for paper in setting.models]
+    papers = [paper for paper in setting.models if paper in {*run["paper"]}]
+    models = [setting.labels(f"{paper}/").models for paper in papers]
     encoders = dict.fromkeys(text for named in models for text in named.values())
     file, versions = folder / "claims.csv", provenance(setting)
     facts = {

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from PIL import Image
 
 from mbert_atlas.config.base import PROTOCOLS
@@ -67,11 +68,14 @@ def publish(
             for name in names:
                 if (source / name).is_file():
                     _copy(source / name, copy / name)
+        _drop_not_run(copy / "scorecard.csv")
         if (config := copy / "config.yaml").is_file():
             config.write_text(_OF_THIS_MACHINE.sub("", read_text(config)), encoding="utf-8")
         pages = _Pages(results, copy)
+        was_run = {*results.claims["paper"][results.claims["verdict"] != NOT_RUN]}
         for page in [folder / "index.html", *sorted((folder / "papers").glob("*.html"))]:
-            pages.copy_page(page)
+            if page.parent == folder or page.stem in was_run:
+                pages.copy_page(page)
         for page in sorted(copy.rglob("*.html")):
             pages.remove_links(page)
         index = copy / "index.html"
@@ -82,6 +86,14 @@ def publish(
         (copy / "README.md").write_text(_readme(results, facts, copy), encoding="utf-8")
         (copy / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", "utf-8")
         _reduce(copy, output)
+
+
+def _drop_not_run(scorecard: Path) -> None:
+    """Leave the rows of a scorecard that have a number of the run."""
+    if scorecard.is_file():
+        rows = pd.read_csv(scorecard, dtype=str, keep_default_na=False)
+        has_number = (rows[[f"{protocol}_mean" for protocol in PROTOCOLS]] != "").any(axis=1)
+        rows[has_number].to_csv(scorecard, index=False, lineterminator="\n")
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -422,6 +422,8 @@ def test_a_run_that_goes_back_behind_its_best_epoch_finds_the_same(folder, monke
             patch.setattr(loop, "derive_seed", at_step(step, action))
             with pytest.raises(error):
                 run(folder, "killed", "plain", "token", optimisation=optimisation)
+    (kept,) = (folder / "killed/state/epochs").iterdir()  # that of the state, not a later one
+    assert kept.stem < f"epoch-{whole.epoch}"
     resumed = run(folder, "killed", "plain", "token", optimisation=optimisation)
     assert (resumed.scores, resumed.epoch) == (whole.scores, whole.epoch)
     same_files(folder, "whole", "killed")

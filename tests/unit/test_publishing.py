@@ -35,7 +35,12 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     files = f'<a href="{figure}.svg">SVG</a> <a href="{figure}.png">PNG</a>'
     gone = '<p class="files">a table: <a href="gone.html">HTML</a> · <a href="gone.csv">CSV</a></p>'
     original.write_text(original.read_text("utf-8") + files + gone, "utf-8")
+    header, *rows = (run / "scorecard.csv").read_text("utf-8").splitlines()
+    not_run = ",".join("x" for _ in header.split(",")[:11]) + "," * (header.count(",") - 10)
+    (run / "scorecard.csv").write_text("\n".join([header, not_run, *rows, ""]), "utf-8")
+    (run / "papers/unrun2020.html").write_text("nothing was run", "utf-8")
     publish(run, copy, papers=PAPERS, hardware="two <cores>")
+    assert (copy / "scorecard.csv").read_text("utf-8").splitlines() == [header, *rows]
     assert {path.relative_to(copy).as_posix() for path in copy.rglob("*.*")} == {
         *("README.md", "run.json", "index.html", "claims.csv", "scorecard.csv", "cost.csv"),
         *(f"papers/{PAPER}.html", f"figures/{PAPER}/table1.png"),

@@ -270,11 +270,12 @@ def test_damaged_vectors_of_the_original_are_made_again(
 
 @pytest.mark.parametrize("protocol", [Adjustment, corrected_adjustment])
 def test_adjusting_brings_translations_together(tmp_path: Path, protocol: Any) -> None:
-    own = {"learning_rate": 1e-3, "epochs": 4, "batch_size": 8}
+    own = {"learning_rate": 1e-3, "epochs": 4, "batch_size": 8, "checkpoint_seconds": 1e-9}
     optimisation = protocol().optimisation.model_copy(update=own)
     counts = adjusted(tmp_path, protocol(sentences=48, optimisation=optimisation), sentences=64)
     assert (counts["sentences_in_store"], counts["sentences_trained"]) == (64, 48)
     assert counts["steps"] == 4 * 6
+    assert list((tmp_path / "state").glob("step-*"))
     held_out, distances = toy_pairs(tmp_path / "held_out", sentences=40, seed=9), []
     for name in ("encoder", "adjusted"):
         model = load_encoder(tmp_path / name)
