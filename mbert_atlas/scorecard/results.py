@@ -129,6 +129,9 @@ def _facts(folder: Path, label: str, claims: pd.DataFrame) -> dict[str, str]:
     listed = _FACT.findall(_first(_PROVENANCE, _text(page)))
     stated = {html.unescape(name): html.unescape(text) for name, text in listed}
     encoders = {name: stated.pop(name) for name in list(stated) if name.startswith(ENCODER)}
+    if (record := folder / "provenance.json").is_file():  # the config may have others
+        used = read_json(record)["encoders"]
+        encoders = {name: encoders[name] for name in encoders if name.removeprefix(ENCODER) in used}
     preset = stated.pop(PRESET, "")
     was_run = claims[claims["verdict"] != NOT_RUN]
     runs = [path for path in root.glob("runs/*/seed*") if "-draw" not in path.parts[-2]]

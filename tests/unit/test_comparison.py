@@ -12,6 +12,7 @@ from toy_results import PAPER, PAPERS, finished_run
 from mbert_atlas import papers
 from mbert_atlas.__main__ import main
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import write_json
 from mbert_atlas.scorecard.comparison import compare_claims, write_comparison
 from mbert_atlas.scorecard.results import read_results
 from mbert_atlas.scorecard.verdicts import COLUMNS
@@ -80,6 +81,14 @@ def test_the_page_says_what_each_run_is_and_needs_no_other_file(
         assert target == "claims.csv" or re.match("#|data:image/", target), target
         assert not target.startswith("#") or f'id="{target[1:]}"' in text
     assert sum(target.startswith("data:") for target in targets) == 1  # protocols agree
+
+
+@pytest.mark.parametrize("used", [{"mbert": "folder e5"}, {"other": "folder e5"}])
+def test_encoders_that_a_run_did_not_use_are_no_fact(tmp_path: Path, used: dict[str, str]) -> None:
+    run = finished_run(tmp_path / "one", {"ru": 10})
+    write_json({"encoders": used}, run / "provenance.json")
+    (results,) = read_results([run])
+    assert ("encoder mbert" in results.facts) == ("mbert" in used)
 
 
 def verdict_rows(*verdicts: str) -> pd.DataFrame:
