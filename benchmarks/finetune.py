@@ -1,9 +1,12 @@
-"""Fine-tuning through this project's loop against the Hugging Face Trainer with its defaults.
+"""Fine-tuning through this project's loop against the Hugging Face Trainer.
 
 Same model, weights, data, epochs, batch size, learning rate and precision, in one run, taking
-turns; prints examples and tokens per second, their ratio, and the loss of the same batch in both.
-Also printed is the fraction of this loop's steps spent in bare forward and backward passes, over
-the same number of subwords without padding: only the rest can be saved.
+turns: the Trainer with its defaults and with batches of similar length, this loop, and this loop
+without CUDA graphs and with the embeddings of the whole vocabulary. Printed are steps and tokens
+per second, their ratio, the loss of the same batch in both, and the time of a step in the second
+half of this loop's steps, with the fraction of matrix products. On a CPU also how long bare forward
+and backward passes take over the same number of subwords without padding: only the rest can be
+saved.
 
     python benchmarks/finetune.py            # on a CPU: a small BERT on 2 threads
     python benchmarks/finetune.py            # where a GPU is found: a BERT of mBERT's size, bf16
@@ -14,36 +17,46 @@ from __future__ import annotations
 import argparse
 import copy
 import logging
+import re
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest import mock
 
 import common
 import numpy as np
 import torch
+from torch.profiler import ProfilerActivity, profile
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
+    BertForTokenClassification,
+    DataCollatorForTokenClassification,
     PrinterCallback,
     Trainer,
     TrainingArguments,
 )
 
+from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.batching import epoch_batches
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_tokenizer
-from mbert_atlas.encoders.precision import autocast
+from mbert_atlas.encoders.precision import autocast, default_device
+from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
-from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
-from mbert_atlas.tasks.text_classification import TextExamples
-from mbert_atlas.training.loop import train
+from mbert_atlas.encoding.tags import NO_LABEL
+from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead
+from mbert_atlas.training import loop
+from mbert_atlas.training.method import Method
 
-LABELS = 3
+TASKS = {"nli": (BertForSequenceClassification, 3), "tagging": (BertForTokenClassification, 17)}
 LEARNING_RATE = 5e-5
+MATRIX_PRODUCTS = r"gemm|nvjet|cutlass_|xmma|aten::(mm|addmm|bmm|baddbmm)$"
 
 
 def main() -> None:
@@ -51,38 +64,51 @@ def main() -> None:
     options = parse(gpu)
     torch.set_num_threads(options.threads)
     logging.disable(logging.WARNING)
-    random = np.random.default_rng(options.seed)
     vocabulary = 119_547 if gpu else 8_000
-    rows = make_rows(random, options.examples, vocabulary)
-    labels = random.integers(0, LABELS, options.examples)
-    torch.manual_seed(options.seed)
-    model = BertForSequenceClassification(make_config(gpu, vocabulary))
-    lengths = np.array([len(row) for row in rows])
-    print(
-        f"{torch.cuda.get_device_name() if gpu else f'CPU, {options.threads} threads'}; "
-        f"{sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters; "
-        f"{options.examples} examples of {lengths.min()} to {lengths.max()} tokens "
-        f"(mean {lengths.mean():.1f}), {options.epochs} epochs, batches of {options.batch_size}, "
-        f"{'bf16' if gpu else 'fp32'}",
-        flush=True,
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        contenders = {
-            "Trainer": TheirTraining(model, rows, labels, options, gpu, Path(folder)),
-            "this loop": OurTraining(model, rows, labels, options, gpu),
-        }
-        report_equal_loss(contenders, options.batch_size)
-        runs = {name: contender.run for name, contender in contenders.items()}
-        runs["bare passes"] = BarePasses(contenders["this loop"].model, lengths, options).run
-        for run in runs.values():
-            run(warm_up=True)
-        seconds = common.take_turns(runs, options.repeats)
-    report_speed(seconds, options, int(lengths.sum()))
+    for task in options.tasks:
+        random = np.random.default_rng(options.seed)
+        rows = make_rows(random, options, vocabulary)
+        kind, classes = TASKS[task]
+        labels = make_labels(random, rows, classes, task)
+        torch.manual_seed(options.seed)
+        model = kind(make_config(gpu, vocabulary, classes))
+        lengths = np.array([len(row) for row in rows])
+        print(
+            f"{task}: {torch.cuda.get_device_name() if gpu else f'CPU, {options.threads} threads'};"
+            f" {sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters; "
+            f"{options.examples} examples of {lengths.min()} to {lengths.max()} tokens "
+            f"(mean {lengths.mean():.1f}), {options.epochs} epochs, batches of "
+            f"{options.batch_size}, {'bf16' if gpu else 'fp32'}",
+            flush=True,
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            data = (task, model, rows, labels, options, gpu)
+            contenders = {
+                "Trainer": TheirTraining(*data, Path(folder)),
+                "Trainer, by length": TheirTraining(
+                    *data, Path(folder), train_sampling_strategy="group_by_length"
+                ),
+                "this loop, all words": OurTraining(*data, trims=False),
+                "this loop": OurTraining(*data),
+            }
+            if gpu:
+                contenders["this loop, no graphs"] = OurTraining(*data, records=False)
+            report_equal_loss(contenders, options.batch_size)
+            runs = {name: contender.run for name, contender in contenders.items()}
+            if not gpu:
+                runs["bare passes"] = BarePasses(contenders["this loop"], lengths, options).run
+            for run in runs.values():
+                run(warm_up=True)
+            seconds = common.take_turns(runs, options.repeats)
+            report_speed(seconds, options, int(lengths.sum()))
+            report_products(contenders, gpu)
 
 
 def parse(gpu: bool) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--examples", type=int, default=16_384 if gpu else 1_024)
+    parser.add_argument("--subwords", type=int, default=30_000 if gpu else 4_000)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--repeats", type=int, default=3)
@@ -91,33 +117,49 @@ def parse(gpu: bool) -> argparse.Namespace:
     return common.parse(parser, examples=12, batch_size=4, repeats=1, threads=1)
 
 
-def make_config(gpu: bool, vocabulary: int) -> BertConfig:
+def make_config(gpu: bool, vocabulary: int, classes: int) -> BertConfig:
     """Return a configuration of mBERT's size for a GPU, a small one for a CPU."""
     layers, hidden = (12, 768) if gpu else (4, 256)
-    kind = {"num_labels": LABELS, "attn_implementation": "sdpa"}
+    kind = {"num_labels": classes, "attn_implementation": "sdpa", "pad_token_id": 0}
     return common.bert_config(layers, hidden, vocabulary, **kind)
 
 
-def make_rows(random: np.random.Generator, count: int, vocabulary: int) -> list[np.ndarray]:
+def make_rows(
+    random: np.random.Generator, options: argparse.Namespace, vocabulary: int
+) -> list[np.ndarray]:
     """Return token ids with lengths spread like those of XNLI pairs and UD sentences, 5 to 128."""
-    lengths = common.text_lengths(random, 32, count, 5, 128)
+    lengths = common.text_lengths(random, 32, options.examples, 5, 128)
     first = len(SPECIAL_TOKENS)
-    return [
-        np.concatenate([[2], random.integers(first, vocabulary, length - 2), [3]])
-        for length in lengths
-    ]
+    used = random.choice(np.arange(first, vocabulary), options.subwords, replace=False)
+    return [np.concatenate([[2], random.choice(used, length - 2), [3]]) for length in lengths]
+
+
+def make_labels(
+    random: np.random.Generator, rows: list[np.ndarray], classes: int, task: str
+) -> list[Any]:
+    """Return a label of each row, or of two in three of its subwords."""
+    if task == "nli":
+        return list(random.integers(0, classes, len(rows)))
+    labels = [random.integers(0, classes, len(row)) for row in rows]
+    for each in labels:
+        each[random.random(len(each)) < 1 / 3] = NO_LABEL
+        each[[0, -1]] = NO_LABEL
+    return labels
 
 
 class TheirTraining:
     """Trainer and its padding collator; what does not train (logging, saving) is off."""
 
-    def __init__(self, model, rows, labels, options, gpu, folder) -> None:
+    def __init__(self, task, model, rows, labels, options, gpu, folder, **arguments) -> None:
         self.model, self.options, self.gpu, self.folder = model, options, gpu, folder
+        self.arguments = arguments
         subwords = [*SPECIAL_TOKENS, *(f"w{n}" for n in range(model.config.vocab_size - 5))]
         write_tokenizer(subwords, folder / "tokenizer")
         self.tokenizer = load_tokenizer(folder / "tokenizer")
+        is_tagging = task == "tagging"
+        self.collator = DataCollatorForTokenClassification(self.tokenizer) if is_tagging else None
         self.data = [
-            {"input_ids": row.tolist(), "attention_mask": [1] * len(row), "labels": int(label)}
+            {"input_ids": row.tolist(), "attention_mask": [1] * len(row), "labels": label.tolist()}
             for row, label in zip(rows, labels, strict=True)
         ]
 
@@ -134,10 +176,12 @@ class TheirTraining:
             save_strategy="no",
             logging_strategy="no",
             disable_tqdm=True,
+            **self.arguments,
         )
         trainer = Trainer(
             copy.deepcopy(self.model),
             arguments,
+            data_collator=self.collator,
             train_dataset=data,
             processing_class=self.tokenizer,
         )
@@ -160,21 +204,33 @@ class TheirTraining:
 class OurTraining:
     """The loop of this project."""
 
-    def __init__(self, model, rows, labels, options, gpu) -> None:
-        self.options, self.gpu = options, gpu
-        self.model = EncoderWithHead(model.bert, LABELS, "text", HeadOptions())
+    def __init__(
+        self, task, model, rows, labels, options, gpu, *, trims=True, records=True
+    ) -> None:
+        self.options, self.gpu, self.records = options, gpu, records
+        self.task = tasks.get(task)
+        classes = model.config.num_labels
+        self.model = EncoderWithHead(
+            copy.deepcopy(model.bert), classes, self.task.unit, HeadOptions()
+        )
         self.model.head.load_state_dict(model.classifier.state_dict())
+        if trims:
+            trim(self.model.encoder, rows)
         self.rows, self.labels = rows, labels
 
-    def examples(self, count: int | None = None) -> TextExamples:
+    def examples(self, count: int | None = None) -> EncodedExamples:
         """Return the first examples, or all."""
+        labels = self.labels[:count]
         arrays = {
             "input_ids": Ragged.from_rows(self.rows[:count], np.int32),
-            "labels": self.labels[:count].astype(np.int32),
+            "labels": np.array(labels, np.int32)
+            if self.task.unit == "text"
+            else Ragged.from_rows(labels, np.int32),
         }
-        return TextExamples(TokenStore(arrays, {"pad_id": 0}), pad_multiple=8 if self.gpu else 1)
+        padding = {"pad_multiple": 8, "fixed_shapes": True} if self.gpu else {}
+        return self.task.examples(TokenStore(arrays, {"pad_id": 0}), **padding)
 
-    def run(self, warm_up: bool = False) -> common.Seconds:
+    def run(self, warm_up: bool = False, methods: Sequence[Method] = ()) -> common.Seconds:
         """Train a copy of the model (on two batches to warm up); return the seconds."""
         model = copy.deepcopy(self.model)
         examples = self.examples(2 * self.options.batch_size if warm_up else None)
@@ -184,21 +240,24 @@ class OurTraining:
             epochs=self.options.epochs,
             clip_norm=1.0,  # the Trainer's default
         )
-        return timed(
-            lambda: train(
-                model,
-                examples,
-                CrossEntropy(),
-                optimisation,
-                seed=self.options.seed,
-                state_dir=None,
-                description="this loop",
+        graphs = loop.graphs_on if self.records else lambda _: None
+        with mock.patch.object(loop, "graphs_on", graphs):
+            return timed(
+                lambda: loop.train(
+                    model,
+                    examples,
+                    self.task.objective(),
+                    optimisation,
+                    seed=self.options.seed,
+                    state_dir=None,
+                    description="this loop",
+                    methods=methods,
+                )
             )
-        )
 
     def loss(self, count: int) -> float:
         """Return the loss of the first examples as one batch, without dropout."""
-        examples, objective = self.examples(count), CrossEntropy()
+        examples, objective = self.examples(count), self.task.objective()
         batch = examples.collate(np.arange(count))
         with torch.no_grad():
             model = copy.deepcopy(self.model).eval()
@@ -208,18 +267,20 @@ class OurTraining:
 class BarePasses:
     """Forward and backward passes of the same steps, each over rows of equal length."""
 
-    def __init__(self, model: EncoderWithHead, lengths: np.ndarray, options: Any) -> None:
-        self.model, self.epochs = copy.deepcopy(model).train(), options.epochs
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.model.to(self.device)
+    def __init__(self, ours: OurTraining, lengths: np.ndarray, options: Any) -> None:
+        self.model, self.epochs = copy.deepcopy(ours.model).train(), options.epochs
+        self.objective = ours.task.objective()
         self.batches = []
         for rows in epoch_batches(lengths, options.batch_size, "bucketed", options.seed, 0):
             shape = (len(rows), round(lengths[rows].mean()))
-            ids = torch.randint(len(SPECIAL_TOKENS), model.encoder.config.vocab_size, shape)
-            labels = torch.randint(LABELS, (len(rows),))
-            self.batches.append(
-                {"input_ids": ids.to(self.device), "labels": labels.to(self.device)}
-            )
+            count = shape[0] * (1 if ours.task.unit == "text" else shape[1])
+            batch = {
+                "input_ids": torch.from_numpy(np.resize(ours.rows[0], shape)),
+                "attention_mask": torch.ones(shape, dtype=torch.bool),
+                "labels": torch.zeros(count, dtype=torch.int64),
+                "positions": torch.arange(count),
+            }
+            self.batches.append(batch)
 
     def run(self, warm_up: bool = False) -> common.Seconds:
         """Take the passes of all epochs (of two steps to warm up); return the seconds."""
@@ -231,8 +292,8 @@ class BarePasses:
 
     def loss(self, model: EncoderWithHead, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return the loss of a batch in the precision of the device."""
-        with autocast("auto", self.device):
-            return CrossEntropy().loss(model, batch, len(batch["labels"]))
+        with autocast("auto", default_device()):
+            return self.objective.loss(model, batch, len(batch["labels"]))
 
 
 def timed(action: Callable[[], Any]) -> common.Seconds:
@@ -248,31 +309,78 @@ def timed(action: Callable[[], Any]) -> common.Seconds:
 
 def report_equal_loss(contenders: dict[str, Any], count: int) -> None:
     losses = {name: contender.loss(count) for name, contender in contenders.items()}
-    difference = abs(losses["Trainer"] - losses["this loop"])
+    difference = max(losses.values()) - min(losses.values())
     line = ", ".join(f"{name} {loss:.7f}" for name, loss in losses.items())
     print(f"loss of the same batch: {line}; difference {difference:.1e}", flush=True)
-    if difference > 1e-6:
-        sys.exit("The two do not compute the same loss.")
+    if difference > 1e-5:
+        sys.exit("They do not compute the same loss.")
 
 
 def report_speed(
     seconds: dict[str, list[common.Seconds]], options: argparse.Namespace, tokens: int
 ) -> None:
+    steps = options.epochs * -(-options.examples // options.batch_size)
     for name, times in seconds.items():
         middle = median(time.wall for time in times)
         line = ", ".join(map(str, times))
         print(
-            f"{name:>9}: {options.epochs * options.examples / middle:8.1f} examples/s "
-            f"{options.epochs * tokens / middle:9.0f} tokens/s; wall (processor) seconds: {line}"
+            f"{name:>20}: {steps / middle:7.1f} steps/s {options.epochs * tokens / middle:9.0f} "
+            f"tokens/s; wall (processor) seconds: {line}"
         )
-    theirs, ours = seconds["Trainer"], seconds["this loop"]
-    share = common.ratio(seconds["bare passes"], ours, "processor")
-    print(f"bare passes as a fraction of this loop's processor time: {share:.2f}")
-    print(
-        f"ratio of examples per second, median over {options.repeats} turns: "
-        f"{common.ratio(theirs, ours):.2f} "
-        f"(of processor time: {common.ratio(theirs, ours, 'processor'):.2f})"
-    )
+    ours = seconds["this loop"]
+    for name in (name for name in seconds if name != "this loop"):
+        print(
+            f"time of '{name}' over that of this loop, median over {options.repeats} turns: "
+            f"{common.ratio(seconds[name], ours):.2f} "
+            f"(of processor time: {common.ratio(seconds[name], ours, 'processor'):.2f})"
+        )
+
+
+class Profiled(Method):
+    """Profiles the second half of the steps, up to 30, and times them, with the profiler off."""
+
+    def __init__(self, steps: int, gpu: bool) -> None:
+        self.first, self.gpu = steps // 2, gpu
+        self.last = self.first + min(30, steps - self.first - 1)
+        kind = ProfilerActivity.CUDA if gpu else ProfilerActivity.CPU
+        self.profiler = profile(activities=[kind])
+        self.seconds = 0.0
+
+    def add_gradients(self, model: Any, step: int) -> None:
+        """Begin or end; add nothing."""
+        if step in (self.first, self.last) and self.gpu:
+            torch.cuda.synchronize()
+        if step == self.first:
+            self.profiler.start()
+            self.started = time.perf_counter()
+        elif step == self.last:
+            self.seconds = time.perf_counter() - self.started
+            self.profiler.stop()
+
+    def milliseconds(self, of: str) -> float:
+        """Return the time of a step in kernels (on a CPU: operators) whose name matches."""
+        return sum(
+            event.self_device_time_total if self.gpu else event.self_cpu_time_total
+            for event in self.profiler.key_averages()
+            if re.search(of, event.key) and not event.key.startswith("Optimizer.")
+        ) / (1e3 * (self.last - self.first))
+
+
+def report_products(contenders: dict[str, Any], gpu: bool) -> None:
+    """Print the time of a step of this loop in its second half, and where it is spent."""
+    for name, contender in contenders.items():
+        if isinstance(contender, OurTraining):
+            options = contender.options
+            profiled = Profiled(options.examples // options.batch_size, gpu)
+            contender.run(methods=[profiled])
+            step = 1e3 * profiled.seconds / (profiled.last - profiled.first)
+            whole, products = (profiled.milliseconds(of) for of in ("", MATRIX_PRODUCTS))
+            print(
+                f"{name}: {step:.2f} ms a step while profiled, {whole:.2f} in "
+                f"{'kernels' if gpu else 'operators'}, {products:.2f} in matrix products "
+                f"({products / step:.0%})"
+            )
+    print(flush=True)
 
 
 if __name__ == "__main__":

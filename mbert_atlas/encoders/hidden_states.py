@@ -158,24 +158,39 @@ def pool_words(
     ends: torch.Tensor,
     batch_index: torch.Tensor,
     how: Aggregation,
+    places: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Pool subwords into words, all words of a batch at once, with gradient.
 
     Subword vectors ``hidden`` have shape ``(batch, subwords, dims)``. Of each word ``starts`` has
     the first subword, ``ends`` one past its last (no span may be empty), and ``batch_index`` the
     row, int64, shape ``(words,)``. Its vector is that of the first or last subword, or the mean of
-    all; shape ``(words, dims)``, dtype of ``hidden``.
+    all; shape ``(words, dims)``, dtype of ``hidden``. A mean takes the :func:`subword_places`,
+    unless they are given.
     """
     if how == "first":
         return hidden[batch_index, starts]
     if how == "last":
         return hidden[batch_index, ends - 1]
     # An embedding bag gathers and averages in one kernel: the subwords are its table.
+    if places is None:
+        places = subword_places(starts, ends, batch_index, hidden.shape[1])
     sizes = ends - starts
-    bags = sizes.cumsum(0) - sizes
-    shift = batch_index * hidden.shape[1] + starts - bags
-    positions = torch.repeat_interleave(shift, sizes)
-    positions = positions + torch.arange(len(positions), device=hidden.device)
     return torch.nn.functional.embedding_bag(
-        positions, hidden.reshape(-1, hidden.shape[-1]), bags, mode="mean"
+        places, hidden.reshape(-1, hidden.shape[-1]), sizes.cumsum(0) - sizes, mode="mean"
     )
+
+
+def subword_places(
+    starts: torch.Tensor, ends: torch.Tensor, batch_index: torch.Tensor, width: int
+) -> torch.Tensor:
+    """Return the places of all words' subwords in the flattened (b * width) batch, int64, (n,).
+
+    For words see :func:`pool_words`. A GPU has to tell the CPU how many there are: a training step
+    gets them with its batch.
+    """
+    # Words [1, 3) and [3, 4) of row 2, width 10: shifts [21, 21], places [21, 22, 23].
+    sizes = ends - starts
+    shift = batch_index * width + starts - (sizes.cumsum(0) - sizes)
+    places = torch.repeat_interleave(shift, sizes)
+    return places + torch.arange(len(places), device=places.device)

@@ -11,6 +11,7 @@ caches the hidden states, and :func:`last_states` runs only the layers above a c
 k changes at once.
 """
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
@@ -104,11 +105,12 @@ def project_out(directions: npt.NDArray[np.float32]) -> Change:
             "basis of them (numpy.linalg.qr)."
         )
     constant = torch.from_numpy(np.ascontiguousarray(directions, np.float32))
+    on_device = functools.cache(constant.to)
 
     def change(hidden: torch.Tensor) -> torch.Tensor:
         dtype = torch.promote_types(hidden.dtype, torch.float32)
         with torch.autocast(hidden.device.type, enabled=False):
-            basis, state = constant.to(hidden.device, dtype), hidden.to(dtype)
+            basis, state = on_device(hidden.device, dtype), hidden.to(dtype)
             return (state - state @ basis.T @ basis).to(hidden.dtype)
 
     return change

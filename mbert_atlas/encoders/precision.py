@@ -34,6 +34,18 @@ def autocast(precision: Precision, device: torch.device) -> torch.autocast:
     )
 
 
+def to_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
+    """Return a batch on a device; the CPU does not wait for the copies."""
+    return {name: item.to(device, non_blocking=True) for name, item in pinned(batch).items()}
+
+
+def pinned(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return a batch in memory from which a GPU, if there is one, copies by itself."""
+    if not torch.cuda.is_available():
+        return batch
+    return {name: item.pin_memory() for name, item in batch.items()}
+
+
 def fitting_tokens(device: torch.device) -> int:
     """Return the number of padded tokens of a batch without gradients.
 

@@ -28,8 +28,10 @@ class SomeWords(nn.Embedding):
         weight = words.weight.detach()[kept]
         super().__init__(len(kept), words.embedding_dim, padding, _weight=weight)
         self.weight.requires_grad_(words.weight.requires_grad)
-        self.kept = kept
+        self.kept: torch.Tensor
         self.places: torch.Tensor
+        # Buffers move to the GPU with the weights: a step would wait for a copy.
+        self.register_buffer("kept", kept, persistent=False)
         self.register_buffer("places", places, persistent=False)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
@@ -45,7 +47,7 @@ class SomeWords(nn.Embedding):
         if gradient is None or not gradient.is_cuda:
             return gradient
         whole = gradient.new_zeros(len(self.places), self.embedding_dim)
-        return whole.index_copy_(0, self.kept.to(gradient.device), gradient)
+        return whole.index_copy_(0, self.kept, gradient)
 
 
 def trim(encoder: Any, subwords: Iterable[IntArray]) -> None:

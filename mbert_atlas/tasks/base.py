@@ -18,10 +18,13 @@ from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import write_encoder
+from mbert_atlas.encoders.masks import additive_mask
+from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, write_json
 
 Batch = dict[str, torch.Tensor]
+Weight = torch.Tensor | float
 Unit = Literal["text", "token"]
 HeadMaker = Callable[[Any, int, HeadOptions], nn.Module]
 
@@ -31,17 +34,25 @@ class EncodedExamples:
 
     ``rows`` are those of the store, all or some; ``lengths`` are tokens and ``label_counts`` rows
     of outputs of each example; all int64, shape ``(n,)``. Batches are as wide as the longest
-    example, rounded up to a multiple of ``pad_multiple``.
+    example, rounded up to a multiple of ``pad_multiple``. With ``fixed_shapes`` all shapes of a
+    batch follow from its ``input_ids``, if a task has such batches: labels are filled up with
+    ``NO_LABEL``, which losses leave out. Predictions need batches without.
     """
 
     def __init__(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
+        self,
+        store: TokenStore,
+        rows: Indices | None = None,
+        *,
+        pad_multiple: int = 1,
+        fixed_shapes: bool = False,
     ) -> None:
         self.store, self.input_ids = store, store.ragged("input_ids")
         self.rows = np.arange(len(self.input_ids), dtype=np.int64) if rows is None else rows
         self.lengths = self.input_ids.lengths[self.rows]
         self.label_counts = np.ones_like(self.lengths)
         self.pad_id, self.pad_multiple = int(store.meta["pad_id"]), pad_multiple
+        self.fixed_shapes = fixed_shapes
 
     def collate(self, indices: Indices) -> Batch:
         """Return ``input_ids`` and ``attention_mask`` (int64 and bool, (b, l)) and ``rows``."""
@@ -60,6 +71,11 @@ class EncodedExamples:
         """All token ids of these examples, one after the other, and that of the padding."""
         return np.append(self.input_ids.take(self.rows).values, self.pad_id)
 
+    def fill_up(self, values: npt.NDArray[Any], size: int, fill: int) -> torch.Tensor:
+        """Return values, shape ``(m,)``; if shapes are fixed, filled up to ``(size,)``."""
+        missing = size - len(values) if self.fixed_shapes else 0
+        return torch.from_numpy(np.pad(values, (0, missing), constant_values=fill))
+
     def columns(self, dataset: str) -> dict[str, Any]:
         """Return the columns dataset, language and example_id of predictions."""
         names = {key: self.store.dense(key)[self.rows] for key in ("language", "example_id")}
@@ -77,9 +93,13 @@ class CrossEntropy:
 
     def weight(self, batch: Batch) -> float:
         """Return the number of labels."""
-        return float(len(batch["labels"]))
+        return float((batch["labels"] != NO_LABEL).sum())
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def prepare(self, batch: Batch) -> Batch:
+        """Return the batch as it is."""
+        return batch
+
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``."""
         total = functional.cross_entropy(model(batch), batch["labels"], reduction="sum")
         return total / step_weight
@@ -168,7 +188,8 @@ class EncoderWithHead(nn.Module):
 
     def inputs(self, batch: Batch) -> Batch:
         """Return what of a batch the encoder takes."""
-        return {name: batch[name] for name in self._inputs if name in batch}
+        inputs = {name: batch[name] for name in self._inputs if name in batch}
+        return inputs | {"attention_mask": additive_mask(batch["attention_mask"])}
 
     def features(self, batch: Batch) -> torch.Tensor:
         """Return what heads see before dropout, ``(m, dims)``: a row per text or position.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import torch
 from torch import nn
@@ -12,11 +13,11 @@ from torch.nn import functional
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import BiaffineOptions, HeadOptions
-from mbert_atlas.encoding.tags import NO_PIECE
+from mbert_atlas.encoding.tags import NO_LABEL, NO_PIECE
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.arborescences import best_trees
-from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Task
+from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Task, Weight
 
 _NO_HEAD = -1
 
@@ -47,26 +48,32 @@ class TreeExamples(EncodedExamples):
         those outside the sentence the root's; ``inside`` (bool, ``(b, n + 1)``) is false at
         padding. ``scored`` (int64, ``(m,)``) are places of words with a known head in the flattened
         (b * (n + 1)) nodes, ``heads`` and ``labels`` (int64, ``(m,)``) their gold heads and
-        relations.
+        relations. If shapes are fixed, there are l nodes, and m is b * l.
         """
         batch = super().collate(indices)
-        rows = self.rows[indices]
-        # The first column is for the root, whose place in its row is 0.
-        first = np.pad(self.first_pieces.padded(rows, 0), ((0, 0), (1, 0)))
-        heads = np.pad(
-            self.heads.padded(rows, _NO_HEAD), ((0, 0), (1, 0)), constant_values=_NO_HEAD
-        )
-        labels = np.pad(self.labels.padded(rows, 0), ((0, 0), (1, 0)))
+        rows, width = self.rows[indices], batch["input_ids"].shape[1]
+
+        def of_nodes(words: Ragged, fill: int) -> npt.NDArray[np.int64]:
+            # The first column is for the root, whose place in its row is 0.
+            padded = words.padded(rows, fill)
+            right = width - 1 - padded.shape[1] if self.fixed_shapes else 0
+            return np.pad(padded, ((0, 0), (1, right)), constant_values=fill)
+
+        first = of_nodes(self.first_pieces, 0)
+        heads, labels = of_nodes(self.heads, _NO_HEAD), of_nodes(self.labels, 0)
         scored = np.flatnonzero(heads != _NO_HEAD)
-        starts = np.arange(len(rows))[:, None] * batch["input_ids"].shape[1]
+        starts = np.arange(len(rows))[:, None] * width
         arrays = {
             "positions": starts + first,
             "inside": np.arange(first.shape[1]) <= self.label_counts[indices][:, None],
-            "scored": scored,
-            "heads": heads.reshape(-1)[scored],
-            "labels": labels.reshape(-1)[scored],
         }
-        return {**batch, **{name: torch.from_numpy(array) for name, array in arrays.items()}}
+        return {
+            **batch,
+            **{name: torch.from_numpy(array) for name, array in arrays.items()},
+            "scored": self.fill_up(scored, heads.size, 0),
+            "heads": self.fill_up(heads.reshape(-1)[scored], heads.size, NO_LABEL),
+            "labels": self.fill_up(labels.reshape(-1)[scored], heads.size, NO_LABEL),
+        }
 
 
 class TreeCrossEntropy(CrossEntropy):
@@ -76,15 +83,16 @@ class TreeCrossEntropy(CrossEntropy):
     whose head was cut off are left out.
     """
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the summed loss of the words over ``step_weight``."""
         head, scored, heads = model.head, batch["scored"], batch["heads"]
+        places = scored - scored % batch["inside"].shape[1] + heads.clamp(min=0)
         vectors = head.vectors(model.features(batch))
         arcs = head.arcs(vectors).masked_fill(~batch["inside"][:, None], -torch.inf)
-        relations = head.relations(vectors, scored, scored - scored % arcs.shape[1] + heads)
+        relations = head.relations(vectors, scored, places)
         of_heads = functional.cross_entropy(arcs.flatten(0, 1)[scored], heads, reduction="sum")
         of_relations = functional.cross_entropy(relations, batch["labels"], reduction="sum")
-        return (of_heads + of_relations) / max(step_weight, 1)
+        return (of_heads + of_relations) / torch.as_tensor(step_weight).clamp(min=1)
 
 
 class BiaffineHead(nn.Module):

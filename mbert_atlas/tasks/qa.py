@@ -13,7 +13,7 @@ from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.batching import Indices
 from mbert_atlas.encoding.questions import OUTPUTS
 from mbert_atlas.schemas import SPAN_PREDICTIONS
-from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Task
+from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Task, Weight
 
 N_BEST = 20
 MAX_ANSWER_LENGTH = 30
@@ -51,7 +51,11 @@ class SpanCrossEntropy(CrossEntropy):
     out; the softmax is in fp32.
     """
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def weight(self, batch: Batch) -> float:
+        """Return the number of windows."""
+        return float(len(batch["labels"]))
+
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the summed loss of the windows over ``step_weight``."""
         logits = model(batch).float()
         windows, width = batch["attention_mask"].shape

@@ -26,14 +26,14 @@ class TaggingExamples(EncodedExamples):
     def collate(self, indices: Indices) -> Batch:
         """Return the padded tokens, and ``positions`` and ``labels`` (both int64, ``(m,)``).
 
-        A position is a place in the flattened (b * l) batch.
+        A position is a place in the flattened (b * l) batch. If shapes are fixed, m is b * l.
         """
         labels = self.labels.padded(self.rows[indices], NO_LABEL, multiple=self.pad_multiple)
         positions = np.flatnonzero(labels != NO_LABEL)
         return {
             **super().collate(indices),
-            "positions": torch.from_numpy(positions),
-            "labels": torch.from_numpy(labels.reshape(-1)[positions]),
+            "positions": self.fill_up(positions, labels.size, 0),
+            "labels": self.fill_up(labels.reshape(-1)[positions], labels.size, NO_LABEL),
         }
 
 

@@ -19,6 +19,7 @@ from mbert_atlas.arrays import create_array
 from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.hidden_states import Aggregation, padding_id, pool_words
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
+from mbert_atlas.encoders.masks import additive_mask
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.errors import DataError
@@ -26,7 +27,7 @@ from mbert_atlas.files import atomic_path, read_json, sha256_of, write_json
 from mbert_atlas.randomness import generator
 from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.aligned_sentences import AlignedSentences, IntArray
-from mbert_atlas.training.interfaces import Batch
+from mbert_atlas.training.interfaces import Batch, Objective, Weight
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.trimming import restore_words
 from mbert_atlas.training.word_pairs import WordPairs, open_pairs
@@ -43,11 +44,14 @@ def alignment_terms(
     last layer; without a ``reference`` in the batch the regulariser is zero.
     """
     hidden = encoder(
-        input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+        input_ids=batch["input_ids"], attention_mask=additive_mask(batch["attention_mask"])
     ).last_hidden_state.float()
-    source, target = (
-        pool_words(hidden, batch[f"{side}_start"], batch[f"{side}_end"], batch[f"{side}_row"], kind)
+    words = (
+        [batch[f"{side}_{name}"] for name in ("start", "end", "row", "places")]
         for side in ("source", "target")
+    )
+    source, target = (
+        pool_words(hidden, start, end, row, kind, places) for start, end, row, places in words
     )
     difference = source.index_select(0, batch["pair_source"]) - target
     # Products and sums, not a matrix product, which autocast would compute in bf16.
@@ -58,8 +62,8 @@ def alignment_terms(
     return distance, (moved.square().sum(-1) * batch["token_weight"]).sum()
 
 
-class AdjustmentObjective:
-    """Eq. 1 as a training objective; fits :class:`training.interfaces.Objective`."""
+class AdjustmentObjective(Objective):
+    """Eq. 1 as a training objective."""
 
     def __init__(self, specification: Adjustment) -> None:
         self._aggregation: Aggregation = specification.aggregation
@@ -69,7 +73,7 @@ class AdjustmentObjective:
         """Return the number of sentence pairs."""
         return len(batch["input_ids"]) / 2
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the micro-batch's part of the step's loss."""
         distance, regulariser = alignment_terms(model, batch, self._aggregation)
         return (distance + regulariser) / (step_weight if self._per_sentence else 1.0)

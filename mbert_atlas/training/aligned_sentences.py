@@ -10,7 +10,7 @@ import torch
 
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.config.training import Adjustment
-from mbert_atlas.encoders.hidden_states import Aggregation, group_by, span_vectors
+from mbert_atlas.encoders.hidden_states import Aggregation, group_by, span_vectors, subword_places
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.word_pairs import WordPairs
 
@@ -160,7 +160,7 @@ class AlignedSentences:
         rows = np.arange(n)
         arrays = {
             "input_ids": ids,
-            "attention_mask": mask.astype(np.int64),
+            "attention_mask": mask,
             "source_start": starts.values,
             "source_end": ends.values,
             "source_row": np.repeat(rows, starts.lengths),
@@ -173,7 +173,11 @@ class AlignedSentences:
         }
         if self.reference is not None:
             arrays["reference"] = Ragged(self.reference, self.start.offsets).take(indices).values
-        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+        batch = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        for side in ("source", "target"):
+            start, end, row = (batch[f"{side}_{name}"] for name in ("start", "end", "row"))
+            batch[f"{side}_places"] = subword_places(start, end, row, ids.shape[1])
+        return batch
 
     def fingerprint(self, specification: Adjustment, encoder: str) -> str:
         """Return a digest of sample, specification (less the optimisation) and encoder's digest."""

@@ -25,7 +25,7 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
     run = FinetuningRun(job)
     for method in methods:
         method.prepare(run)
-    examples = run.examples(run.rows)
+    examples = run.examples(run.rows, training=True)
     subwords = (item.subwords for item in (examples, *run.tests.values()))
     trim(run.model.encoder, chain(subwords, *(method.subwords() for method in methods)))
     # What neither weights nor examples tell.

@@ -8,6 +8,7 @@ import torch
 from mbert_atlas.batching import Indices
 
 Batch = dict[str, torch.Tensor]
+Weight = torch.Tensor | float
 
 
 class Examples(Protocol):
@@ -28,10 +29,15 @@ class Objective(Protocol):
         """Return the micro-batch's part of the step's normaliser (examples, labelled words)."""
         ...
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def prepare(self, batch: Batch) -> Batch:
+        """Return a batch, on the CPU, with what else :meth:`loss` needs."""
+        return batch
+
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return this micro-batch's part of the step's loss, a scalar with gradient.
 
-        ``batch`` is on the device; ``step_weight`` sums :meth:`weight` over the step.
+        ``batch`` is on the device; ``step_weight`` sums :meth:`weight` over the step. Neither is
+        read on the CPU: a read waits for the GPU, and a recorded pass cannot do it.
         """
         ...
 

@@ -68,7 +68,6 @@ class FinetuningRun:
 
     def __init__(self, job: FinetuningJob) -> None:
         self.job, self.task = job, tasks.get(job.task)
-        self.pad_multiple = 8 if torch.cuda.is_available() else 1  # for tensor cores
         self.store = self._open(job.train)
         self.labels: list[str] = self.store.meta["labels"]
         self.tests = {
@@ -92,9 +91,15 @@ class FinetuningRun:
         seed = derive_seed(self.job.seed, "reinitialised layers")
         reinitialise(encoder, self.job.reinitialised_layers, seed)
 
-    def examples(self, rows: Indices) -> EncodedExamples:
-        """Return some of the training examples."""
-        return self.task.examples(self.store, rows, pad_multiple=self.pad_multiple)
+    def examples(self, rows: Indices, *, training: bool = False) -> EncodedExamples:
+        """Return some of the training examples, to train on or to predict."""
+        return self.task.examples(self.store, rows, **self.padding(training=training))
+
+    @staticmethod
+    def padding(*, training: bool) -> dict[str, Any]:
+        """Return how batches are padded: on a GPU for tensor cores and, to train, for graphs."""
+        is_gpu = torch.cuda.is_available()
+        return {"pad_multiple": 8 if is_gpu else 1, "fixed_shapes": is_gpu and training}
 
     def open_test(self, path: Path, languages: Collection[str] | None) -> EncodedExamples:
         """Open encoded examples to predict, in some languages or in all.
@@ -109,7 +114,7 @@ class FinetuningRun:
             fix = "encode both with the same labels"
             raise DataError(path, "meta.json, key labels", problem, fix)
         rows = self._rows_of(store, languages, path)
-        return self.task.examples(store, rows, pad_multiple=self.pad_multiple)
+        return self.task.examples(store, rows, **self.padding(training=False))
 
     def _open(self, path: Path) -> TokenStore:
         store = open_examples(path, self.job.task, self.job.encoder)

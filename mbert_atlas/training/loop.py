@@ -27,6 +27,7 @@ from mbert_atlas.errors import AtlasError, StoppedError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.training.gradients import accumulate_gradients, clip_gradients
+from mbert_atlas.training.graphs import graphs_on, one_stream
 from mbert_atlas.training.interfaces import Examples, Objective, TrainingLog
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.states import States
@@ -62,7 +63,7 @@ def train(
     run = _Run(model, examples, objective, optimisation, seed, description, methods)
     if state_dir is not None:
         run.restore(state_dir, fingerprint)
-    with termination_signals() as signals, _deterministic(run.device):
+    with termination_signals() as signals, _deterministic(run.device), one_stream(run.device):
         run.take_steps(signals)
     if run.log.steps > run.saved_steps and run.is_save_due():
         run.save()  # what follows may fail or be rejected
@@ -114,6 +115,7 @@ class _Run:
         self.optimiser, self.scheduler = new_optimiser(
             self.model, self.optimisation, self.total_steps
         )
+        self.graphs = graphs_on(self.device)
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
         self.saved_at = time.monotonic()
@@ -157,7 +159,7 @@ class _Run:
         """Take one step: the gradients of the task and then of each method, clipped together."""
         torch.manual_seed(derive_seed(self.seed, "step", self.log.steps))
         task = self.model, self.examples, self.objective, self.optimisation
-        self.loss_sum += accumulate_gradients(*task, batch)
+        self.loss_sum += accumulate_gradients(*task, batch, self.graphs)
         for method in self.methods:
             loss = method.add_gradients(self.model, self.log.steps)
             if loss is not None:
@@ -166,7 +168,7 @@ class _Run:
             clip_gradients(self.model, self.optimisation.clip_norm)
         self.optimiser.step()
         self.scheduler.step()
-        self.optimiser.zero_grad()
+        self.optimiser.zero_grad(set_to_none=self.graphs is None)
         now = time.monotonic()
         self.log.steps += 1
         self.log.examples += len(batch)

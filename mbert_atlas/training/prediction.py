@@ -9,9 +9,14 @@ from torch import nn
 
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.batching import Indices, micro_batches
-from mbert_atlas.encoders.precision import Precision, autocast, default_device, fitting_tokens
+from mbert_atlas.encoders.precision import (
+    Precision,
+    autocast,
+    default_device,
+    fitting_tokens,
+    to_device,
+)
 from mbert_atlas.progress import track
-from mbert_atlas.training.gradients import to_device
 from mbert_atlas.training.interfaces import Batch, Examples
 
 

@@ -12,12 +12,13 @@ from transformers import BertConfig, BertForPreTraining, XLMRobertaConfig, XLMRo
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.config.training import MaskedTraining, Pretraining
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
+from mbert_atlas.encoders.masks import additive_mask
 from mbert_atlas.encoding.texts import inner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tokenizer import require_tokenizer, tokenizer_digest
-from mbert_atlas.training.interfaces import Batch, TrainingLog
+from mbert_atlas.training.interfaces import Batch, Objective, TrainingLog, Weight
 from mbert_atlas.training.loop import train
 
 
@@ -175,7 +176,7 @@ class MaskedExamples:
         }
 
 
-class MaskedLanguageModel:
+class MaskedLanguageModel(Objective):
     """Cross-entropy at the masked tokens (Devlin et al. 2019, section 3.1).
 
     Of the predicted tokens 80% become ``[MASK]``, 10% a random token and 10% are unchanged. Torch's
@@ -189,7 +190,7 @@ class MaskedLanguageModel:
         """Return the number of predicted tokens."""
         return float(len(batch["slot_row"]))
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``; logits at predicted tokens only."""
         logits, targets = self.predicted(model, batch)
         return functional.cross_entropy(logits, targets, reduction="sum") / step_weight
@@ -203,7 +204,8 @@ class MaskedLanguageModel:
 
     def states(self, model: Any, inputs: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Return the last hidden states of masked inputs, (b, l, dims)."""
-        output = model.base_model(inputs, attention_mask=batch["attention_mask"])
+        mask = additive_mask(batch["attention_mask"])
+        output = model.base_model(inputs, attention_mask=mask)
         return cast(torch.Tensor, output.last_hidden_state)
 
     def mask(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:

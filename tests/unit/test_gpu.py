@@ -33,6 +33,7 @@ from mbert_atlas.files import read_parquet
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.job import new_model
 from mbert_atlas.training.loop import train
+from mbert_atlas.training.method import Method
 from mbert_atlas.training.prediction import predict
 from mbert_atlas.training.pretraining import pretrain
 
@@ -43,18 +44,26 @@ pytestmark = [
 
 
 class Watched(CrossEntropy):
-    """Notes the device and the type of the logits; can ask the process to end."""
+    """Notes the device and the type of the logits."""
 
-    def __init__(self, stop_after: int | None = None) -> None:
-        self.left, self.seen = stop_after, set()
+    def __init__(self) -> None:
+        self.seen = set()
 
     def loss(self, model, batch, step_weight):
         devices = {tensor.device.type for tensor in batch.values()}
         self.seen.add((*devices, next(model.parameters()).device.type, model(batch).dtype))
-        self.left = None if self.left is None else self.left - 1
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGTERM)
         return super().loss(model, batch, step_weight)
+
+
+class Stop(Method):
+    """Asks the process to end in a step; a recorded loss would not."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def add_gradients(self, model, step):
+        if step + 1 == self.step:
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 @pytest.fixture
@@ -70,7 +79,7 @@ def pairs(tmp_path) -> Path:
     return tmp_path
 
 
-def trained(folder: Path, objective: CrossEntropy, state_dir: Path | None = None, **settings):
+def trained(folder: Path, objective: CrossEntropy, state_dir=None, methods=(), **settings):
     task = tasks.get("nli")
     model = new_model(folder / "encoder", task, NLI_LABELS, HeadOptions(), seed=1)
     values = {"learning_rate": 3e-3, "batch_size": 12, "epochs": 25, **settings}
@@ -82,6 +91,7 @@ def trained(folder: Path, objective: CrossEntropy, state_dir: Path | None = None
         seed=1,
         state_dir=state_dir,
         description="gpu",
+        methods=methods,
     )
     return model, log
 
@@ -102,10 +112,10 @@ def test_automatic_precision_is_bf16_where_the_device_has_it():
 
 
 def test_a_stopped_run_goes_on_and_equals_an_uninterrupted_one(pairs):
-    whole, _ = trained(pairs, Watched(), epochs=4)
+    whole, _ = trained(pairs, CrossEntropy(), epochs=4)
     with pytest.raises(AtlasError, match="SIGTERM after step 7 of 20"):
-        trained(pairs, Watched(7), pairs / "state", epochs=4)
-    resumed, log = trained(pairs, Watched(), pairs / "state", epochs=4)
+        trained(pairs, CrossEntropy(), pairs / "state", [Stop(7)], epochs=4)
+    resumed, log = trained(pairs, CrossEntropy(), pairs / "state", [Method()], epochs=4)
     assert (log.steps, log.resumptions) == (20, 1)
     for one, other in zip(whole.parameters(), resumed.parameters(), strict=True):
         assert torch.equal(one, other)

@@ -42,7 +42,7 @@ def opened(job: dict[str, Any], folder: Path, **changes: Any) -> FinetuningRun:
 
 
 def penalty(run: FinetuningRun, rows: list[int]) -> float:
-    batch = run.examples(run.rows).collate(np.array(rows))
+    batch = run.objective.prepare(run.examples(run.rows).collate(np.array(rows)))
     weight = run.objective.weight(batch)
     with torch.inference_mode():
         held = run.objective.loss(run.model, batch, weight)

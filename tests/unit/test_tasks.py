@@ -276,7 +276,7 @@ def test_model_survives_the_trip_to_disk(tmp_path, tokenizer_dir, encoder):
     assert labels == NLI_LABELS
     assert again.dropout.p == 0.2
     ids = torch.tensor([[2, 5, 6, 3]])
-    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids, dtype=torch.bool)}
     assert torch.equal(model(batch), again(batch))
     assert load_encoder(tmp_path / "m").config.id2label == dict(enumerate(NLI_LABELS))
     (tmp_path / "m" / "head.safetensors").unlink()

@@ -21,6 +21,7 @@ from mbert_atlas.config.training import Optimisation
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.training import loop
+from mbert_atlas.training.interfaces import Objective
 from mbert_atlas.training.loop import parameter_groups, train
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.prediction import predict
@@ -41,7 +42,7 @@ class Line:
         return {name: torch.from_numpy(getattr(self, name)[indices]) for name in ("x", "y")}
 
 
-class SquaredError:
+class SquaredError(Objective):
     """Mean squared error."""
 
     def weight(self, batch):

@@ -106,6 +106,22 @@ def write_examples(task: str, folder: Path, *, seed: int = 0, first: int = 0) ->
     encode(task, table, folder / "encoder", folder / task, labels=labels, **options)
 
 
+def write_inputs(methods: tuple[str, ...], folder: Path) -> str:
+    """Write the examples of a task that the methods fit, and their data; return the task."""
+    task = "tagging" if "preservation" in methods else "nli"
+    write_examples("nli", folder, first=20)  # for the choice of an epoch, with other words
+    (folder / "nli").rename(folder / "development")
+    write_examples(task, folder)
+    toy_pairs(folder / "pairs", sentences=3)
+    texts = language_table()
+    column = pa.array([" ".join(words(np.random.default_rng(n), 28)) for n in range(len(texts))])
+    texts = texts.set_column(texts.column_names.index("text"), "text", column)
+    labels, own = ["de", "en", "zh"], {"unit": "text"}
+    task_of = "language_identification"
+    encode(task_of, texts, folder / "encoder", folder / "languages", labels=labels, **own)
+    return task
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     toy_encoder(tmp_path / "encoder")
@@ -162,18 +178,7 @@ def test_every_task(folder: Path, task: str, caplog: pytest.LogCaptureFixture) -
 def test_every_method(
     folder: Path, methods: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    task = "tagging" if "preservation" in methods else "nli"
-    write_examples("nli", folder, first=20)  # for the choice of an epoch, with other words
-    (folder / "nli").rename(folder / "development")
-    write_examples(task, folder)
-    toy_pairs(folder / "pairs", sentences=3)
-    texts = language_table()
-    column = pa.array([" ".join(words(np.random.default_rng(n), 28)) for n in range(len(texts))])
-    texts = texts.set_column(texts.column_names.index("text"), "text", column)
-    labels, own = ["de", "en", "zh"], {"unit": "text"}
-    task_of = "language_identification"
-    encode(task_of, texts, folder / "encoder", folder / "languages", labels=labels, **own)
-    trained_both_ways(folder, caplog, task, methods)
+    trained_both_ways(folder, caplog, write_inputs(methods, folder), methods)
 
 
 CHANGES: dict[str, dict[str, Any]] = {

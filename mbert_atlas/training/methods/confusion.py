@@ -20,6 +20,8 @@ from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices, epoch_batches
 from mbert_atlas.config.methods.confusion import LanguageConfusion
 from mbert_atlas.encoders.hidden_states import IntArray
+from mbert_atlas.encoders.precision import default_device
+from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
@@ -27,7 +29,8 @@ from mbert_atlas.tasks.base import CrossEntropy, EncodedExamples, EncoderWithHea
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.gradients import accumulate_gradients
-from mbert_atlas.training.interfaces import Batch, Objective
+from mbert_atlas.training.graphs import graphs_on
+from mbert_atlas.training.interfaces import Batch, Objective, Weight
 from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
 from mbert_atlas.training.method import Inputs, Method, Values
 
@@ -55,6 +58,7 @@ class LanguageUnlearning(Method):
             else Scaled(Confidence(confusion.uncertainty), confusion.weight)  # 2nd term of Eq. 1
         )
         self._pass: tuple[int, list[Indices]] = (-1, [])
+        self._graphs = graphs_on(default_device())
 
     @classmethod
     def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Self:
@@ -72,7 +76,7 @@ class LanguageUnlearning(Method):
         store = open_examples(self._path, "language_identification", job.encoder)
         kind = TextExamples if run.task.unit == "text" else TaggingExamples
         rows = self._training_rows(store, run.task.unit)
-        self.examples = kind(store, rows, pad_multiple=run.pad_multiple)
+        self.examples = kind(store, rows, **run.padding(training=True))
         # Phase 1 takes as many paragraphs as the task has examples, or all if there are fewer.
         self._taught = min(len(run.rows), len(rows))
         with torch.random.fork_rng():
@@ -102,9 +106,8 @@ class LanguageUnlearning(Method):
 
     def add_gradients(self, model: Any, step: int) -> torch.Tensor:
         """Back-propagate the loss of a step's paragraphs."""
-        return accumulate_gradients(
-            model, self.examples, self.objective, self._job.optimisation, self.batch(step)
-        )
+        task = model, self.examples, self.objective, self._job.optimisation
+        return accumulate_gradients(*task, self.batch(step), self._graphs)
 
     def start_epoch(self, epoch: int, model: EncoderWithHead) -> None:
         """Phase 1 of entropy maximisation: train the language head alone; else do nothing.
@@ -164,7 +167,7 @@ class HeadCrossEntropy(CrossEntropy):
     def __init__(self, factor: float | None = None) -> None:
         self.factor = factor
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``, float32."""
         with torch.set_grad_enabled(self.factor is not None):
             vectors = model.dropout(model.features(batch))
@@ -180,13 +183,14 @@ class Confidence(CrossEntropy):
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the summed :func:`confidence` over ``step_weight``, float32."""
         logits = model.head_language(model.dropout(model.features(batch)))
-        return confidence(logits, self.kind).sum() / step_weight
+        is_label = batch["labels"] != NO_LABEL
+        return (confidence(logits, self.kind) * is_label).sum() / step_weight
 
 
-class Scaled:
+class Scaled(Objective):
     """A loss times a constant."""
 
     def __init__(self, objective: Objective, factor: float) -> None:
@@ -196,7 +200,11 @@ class Scaled:
         """Return the normaliser of the loss."""
         return self.objective.weight(batch)
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def prepare(self, batch: Batch) -> Batch:
+        """Return a batch with what the loss needs."""
+        return self.objective.prepare(batch)
+
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the constant times the loss."""
         return self.factor * self.objective.loss(model, batch, step_weight)
 

@@ -26,7 +26,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.training.adjustment import switch_off_dropout
-from mbert_atlas.training.interfaces import Batch, Objective
+from mbert_atlas.training.interfaces import Batch, Objective, Weight
 from mbert_atlas.training.job import FinetuningRun
 from mbert_atlas.training.method import Inputs, Method, Values
 
@@ -115,7 +115,7 @@ class LanguagePreservation(Method):
             return AutoModel.from_config(model.config)  # type: ignore[no-untyped-call,no-any-return]
 
 
-class Preserving:
+class Preserving(Objective):
     """A mean over labelled subwords plus alpha times their distance from the original encoder's.
 
     ``weighted`` has the directions, float32, shape ``(layers, dims, d)``; ``original`` the
@@ -131,28 +131,33 @@ class Preserving:
         factor: float,
     ) -> None:
         self.objective, self.layers, self.factor = objective, layers, factor
-        self.weighted, self.original = weighted, original
+        self.weighted, self.original = weighted.to(default_device()), original
 
     def weight(self, batch: Batch) -> float:
         """Return the normaliser of the task's loss."""
         return self.objective.weight(batch)
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+    def prepare(self, batch: Batch) -> Batch:
+        """Return a batch with ``original``, the projections of its labelled subwords."""
+        original = self.original.take(batch["rows"].numpy()).values
+        missing = len(batch["labels"]) - len(original)
+        padded = np.pad(original, ((0, missing), (0, 0), (0, 0)))
+        return {**self.objective.prepare(batch), "original": torch.from_numpy(padded)}
+
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the loss and alpha times the mean distance, summed over layers."""
         states: dict[int, torch.Tensor] = {}
         hooks = [Hook(layer, partial(_keep, states, layer)) for layer in self.layers]
         with hooked(model.encoder, hooks):
             loss = self.objective.loss(model, batch, step_weight)
-        device = loss.device
-        self.weighted = self.weighted.to(device)
-        places = self.original.take(batch["rows"].cpu().numpy()).values
-        original = torch.from_numpy(places).to(device)
-        distance = torch.zeros((), device=device)
-        with torch.autocast(device.type, enabled=False):
+        is_label, original = batch["labels"] != NO_LABEL, batch["original"].float()
+        distance = torch.zeros((), device=loss.device)
+        with torch.autocast(loss.device.type, enabled=False):
             for number, layer in enumerate(self.layers):
                 vectors = states[layer].flatten(0, 1)[batch["positions"]].float()
-                moved = vectors @ self.weighted[number] - original[:, number].float()
-                distance = distance + torch.linalg.vector_norm(moved, dim=1).sum()
+                moved = vectors @ self.weighted[number] - original[:, number]
+                norms = torch.linalg.vector_norm(moved, dim=1)
+                distance = distance + (norms * is_label).sum()
         return loss + self.factor * distance / step_weight
 
 

@@ -24,13 +24,12 @@ from torch import nn
 from mbert_atlas.config.methods.replay import Replay
 from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.hidden_states import IntArray
-from mbert_atlas.encoders.precision import Precision, autocast
+from mbert_atlas.encoders.precision import Precision, autocast, to_device
 from mbert_atlas.errors import DataError
 from mbert_atlas.randomness import generator
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.adjustment import alignment_terms, open_sample
 from mbert_atlas.training.aligned_sentences import AlignedSentences, group_shares
-from mbert_atlas.training.gradients import to_device
 from mbert_atlas.training.interfaces import Batch, TrainingLog
 from mbert_atlas.training.job import FinetuningRun
 from mbert_atlas.training.method import Inputs, Method, Values
@@ -100,17 +99,18 @@ class AlignmentReplay(Method):
 
     def loss(self, encoder: nn.Module, step: int) -> torch.Tensor:
         """Return a step's ``alpha * distance + regulariser``, or ``alpha`` times both, float32."""
-        batch = to_device(self.collate(self.sample(step)), next(encoder.parameters()).device)
+        device = next(encoder.parameters()).device
+        batch = to_device(self.collate(self.sample(step)), device)
         drops = self._adjustment.dropout_in_training
-        with nullcontext() if drops else _evaluation_mode(encoder):
+        mode = nullcontext() if drops else _evaluation_mode(encoder)
+        with autocast(self._precision, device), mode:
             distance, regulariser = alignment_terms(encoder, batch, self._adjustment.aggregation)
         alpha = self._replay.alpha
         return alpha * distance + (alpha if self._replay.scope == "both" else 1.0) * regulariser
 
     def add_gradients(self, model: Any, step: int) -> torch.Tensor:
         """Back-propagate the loss of a step."""
-        with autocast(self._precision, next(model.parameters()).device):
-            loss = self.loss(model.encoder, step)
+        loss = self.loss(model.encoder, step)
         torch.autograd.backward(loss)
         return loss.detach()
 
