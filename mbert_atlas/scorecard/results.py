@@ -171,16 +171,16 @@ def _with_sizes(encoders: Mapping[str, str], root: Path) -> dict[str, str]:
 
 
 def data_read(root: Path) -> str:
-    """Return the corpora that were read and their languages, from their cards."""
+    """Return the number of languages of all corpora that were read, and these, from their cards."""
     corpora, languages = dict[str, None](), set[str]()
     for path in sorted((root / "data").rglob("*.card.json")):
         content = read_json(path)
         for card in [content] if "source_files" in content else content.values():
             if card.get("read_from"):
-                corpora[card["dataset"]] = None
+                corpora.update(dict.fromkeys(card["dataset"].split("; ")))
                 languages.update(re.split("[ -]", card["language"]))
     names = [_SYNTHETIC if name == "miniature" else name for name in corpora]
-    return f"{', '.join(names)} ({len(languages)} languages)" if names else ""
+    return f"{len(languages)} languages in all, from {', '.join(names)}" if names else ""
 
 
 def cost_of(path: Path) -> str:

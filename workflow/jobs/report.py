@@ -52,10 +52,9 @@ def compared(snakemake: Snakemake, comparable: bool) -> tuple[Any, dict[str, lis
 
 
 def scorecard(snakemake: Snakemake) -> None:
-    from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.cells import read_reasons, write_csv
     from mbert_atlas.scorecard.pages import write_page
-    from mbert_atlas.scorecard.templates import figure_links, provenance
+    from mbert_atlas.scorecard.templates import figure_links
 
     params, output = snakemake.params, snakemake.output
     setting = setting_of(snakemake)
@@ -65,7 +64,6 @@ def scorecard(snakemake: Snakemake) -> None:
         frame,
         Path(output.html),
         setting=setting,
-        provenance=provenance(setting) | corpora_read(Path(output.csv).parent / "data"),
         titles=params.titles,
         contrasts=contrasts,
         library=Path(snakemake.input.library[0]).parent,
