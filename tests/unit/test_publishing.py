@@ -62,6 +62,7 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     copied = (copy / f"papers/{PAPER}.html").read_text("utf-8")
     assert (">SVG<" in copied, ">PNG<" in copied) == (False, True)  # the copy has no SVG
     assert "a table:" not in copied
+    assert "all claims" not in copied  # their page has no copy
     assert "../scorecard.csv" in targets  # in place of additional results
     assert "entropy" in (run / f"papers/{PAPER}.html").read_text("utf-8")
     assert "entropy" not in (copy / f"papers/{PAPER}.html").read_text("utf-8")
@@ -80,6 +81,8 @@ def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
     index, readme = ((copy / name).read_text("utf-8") for name in ("index.html", "README.md"))
     assert "<dt>encoder mbert</dt><dd>folder e5</dd>" in index
     assert "<dt>hardware</dt><dd>two &lt;cores&gt;</dd>" in index
+    for value in ("mbert-atlas ", "2 languages in all", "0.5 hours of jobs"):
+        assert index.count(value) == 1, value
     assert "| seeds | 1, 2 |" in readme
     assert f"| {PAPER} | corrected | 1 | 1 | 0 | 0 | 0 | 2 |" in readme
     claims = readme.split(f"## {PAPER}")[1]

@@ -7,9 +7,9 @@ from workflow.job import Snakemake
 
 _LINKS = {
     "claims.html": "all claims with their verdicts, to sort, search and filter",
-    "claims.csv": "the same as CSV",
+    "claims.csv": "all claims with their verdicts and effects",
     "scorecard.html": "all reported numbers next to those of this run",
-    "scorecard.csv": "the same as CSV",
+    "scorecard.csv": "all reported numbers next to those of this run, and additional results",
     "cost.csv": "jobs, hours and memory by paper and stage",
     "alignment.html": "quality of the word alignment (AER)",
     "report.html": "all figures and tables with captions in one file, after --report",
