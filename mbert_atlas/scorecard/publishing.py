@@ -19,6 +19,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_text
 from mbert_atlas.plan.records import PaperPlan
 from mbert_atlas.scorecard.results import COMPARABLE, FACTS, Results, read_results
+from mbert_atlas.scorecard.rules import NO_REPORTED_VALUE
 from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
 
@@ -70,7 +71,7 @@ def publish(
             for name in names:
                 if (source / name).is_file():
                     _copy(source / name, copy / name)
-        _drop_not_run(copy / "scorecard.csv")
+        _shorten(copy / "scorecard.csv")
         if (config := copy / "config.yaml").is_file():
             config.write_text(_OF_THIS_MACHINE.sub("", read_text(config)), encoding="utf-8")
         pages = _Pages(results, copy)
@@ -93,12 +94,18 @@ def publish(
         _reduce(copy, output)
 
 
-def _drop_not_run(scorecard: Path) -> None:
-    """Leave the rows of a scorecard that have a number of the run."""
+def _shorten(scorecard: Path) -> None:
+    """Leave the rows of a scorecard that have a number of the run, without what these imply.
+
+    That is the difference to the reported number, and the verdict where there is none; ``reason``
+    is about other rows.
+    """
     if scorecard.is_file():
         rows = pd.read_csv(scorecard, dtype=str, keep_default_na=False)
         has_number = (rows[[f"{protocol}_mean" for protocol in PROTOCOLS]] != "").any(axis=1)
-        rows[has_number].to_csv(scorecard, index=False, lineterminator="\n")
+        derived = ["reason", *(f"{protocol}_difference" for protocol in PROTOCOLS)]
+        rows = rows[has_number].drop(columns=derived).replace(NO_REPORTED_VALUE, "")
+        rows.to_csv(scorecard, index=False, lineterminator="\n")
 
 
 def _copy(source: Path, target: Path) -> None:

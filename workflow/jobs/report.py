@@ -59,7 +59,7 @@ def scorecard(snakemake: Snakemake) -> None:
     params, output = snakemake.params, snakemake.output
     setting = setting_of(snakemake)
     frame, contrasts = compared(snakemake, setting.comparable)
-    write_csv(frame, output.csv, digits=10)
+    write_csv(frame, output.csv, digits=8)
     write_page(
         frame,
         Path(output.html),
