@@ -76,7 +76,7 @@ class Artifact:
     measurements: Sequence[Measurement] = ()  # another artifact's are not repeated
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
-    highlight: bool = False  # it is among the paper's first results, in `highlights`
+    highlight: bool = False  # in `highlights`, which show headline claims at little cost
     conditions: Mapping[str, str] = field(default_factory=dict)  # names that the config decides
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from mbert_atlas.corpora.cards import corpora_read
 from mbert_atlas.scorecard.results import cost_of, data_read
 from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render, where
 from mbert_atlas.scorecard.verdicts import NOT_RUN
@@ -53,6 +54,7 @@ def write_index(
         facts=run_facts(claims, setting, output.parent, root),
         links=links,
         measurements=root / "measurements",
+        corpora=corpora_read(root / "data"),
         part=part,
     )
 

@@ -33,7 +33,6 @@ def write_page(
     output: Path,
     *,
     setting: Setting,
-    provenance: Mapping[str, str],
     titles: Mapping[str, str],
     contrasts: Contrasts,
     library: Path,
@@ -43,9 +42,8 @@ def write_page(
     """Write the scorecard for readers; titles and contrasts are those of the papers, by key.
 
     An artifact with figures and no cells gets a section, too. ``reasons`` say why artifacts were
-    not run, by paper and artifact, where a failed run has shown it; ``provenance`` names versions,
-    encoder and data; ``library`` is the folder of what :func:`.interactive.write_library` wrote.
-    Raises AtlasError if the disk is full.
+    not run, by paper and artifact, where a failed run has shown it; ``library`` is the folder of
+    what :func:`.interactive.write_library` wrote. Raises AtlasError if the disk is full.
     """
     run = scorecard[was_run(scorecard) & scorecard["reported"].notna()]
     keys = (run["paper"] + "/" + run["artifact"]).unique()
@@ -70,7 +68,7 @@ def write_page(
         output,
         setting,
         library=library,
-        provenance=provenance,
+        provenance=provenance(setting),
         papers=papers,
         tolerances=rules.METRICS,
         most_noise=rules.MOST_NOISE,

@@ -18,12 +18,15 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_text
 from mbert_atlas.plan.records import PaperPlan
-from mbert_atlas.scorecard.results import FACTS, Results, read_results
+from mbert_atlas.scorecard.results import COMPARABLE, FACTS, Results, read_results
+from mbert_atlas.scorecard.rules import NO_REPORTED_VALUE
 from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
 
 MOST_BYTES = 5_000_000
 _TABLES = ("claims.csv", "scorecard.csv", "cost.csv", "config.yaml")
+_ON_INDEX = {"run", COMPARABLE, "data", "protocols", "date", "versions", "cost"}
+"""What a run's index states by itself."""
 _OF_THIS_MACHINE = re.compile(r"^(?:mirror|downloads): .*\n", re.MULTILINE)  # in config.yaml
 _EMBEDDED = re.compile(r"data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)")
 _PICTURE = re.compile(r'(href|src)="([^":#]+\.(?:svg|png))"')
@@ -68,7 +71,7 @@ def publish(
             for name in names:
                 if (source / name).is_file():
                     _copy(source / name, copy / name)
-        _drop_not_run(copy / "scorecard.csv")
+        _shorten(copy / "scorecard.csv")
         if (config := copy / "config.yaml").is_file():
             config.write_text(_OF_THIS_MACHINE.sub("", read_text(config)), encoding="utf-8")
         pages = _Pages(results, copy)
@@ -79,21 +82,30 @@ def publish(
         for page in sorted(copy.rglob("*.html")):
             pages.remove_links(page)
         index = copy / "index.html"
-        escaped = ((html.escape(name), html.escape(text)) for name, text in facts.items())
-        listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in escaped)
-        text = read_text(index).replace("</header>", f"<dl>{listed}</dl>\n</header>", 1)
+        listed = "".join(
+            f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
+            for name, text in facts.items()
+            if name not in _ON_INDEX
+        )
+        text = read_text(index).replace("</dl>", f"{listed}</dl>", 1)  # that of its facts
         index.write_text(text, encoding="utf-8")
         (copy / "README.md").write_text(_readme(results, facts, copy), encoding="utf-8")
         (copy / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", "utf-8")
         _reduce(copy, output)
 
 
-def _drop_not_run(scorecard: Path) -> None:
-    """Leave the rows of a scorecard that have a number of the run."""
+def _shorten(scorecard: Path) -> None:
+    """Leave the rows of a scorecard that have a number of the run, without what these imply.
+
+    That is the difference to the reported number, and the verdict where there is none; ``reason``
+    is about other rows.
+    """
     if scorecard.is_file():
         rows = pd.read_csv(scorecard, dtype=str, keep_default_na=False)
         has_number = (rows[[f"{protocol}_mean" for protocol in PROTOCOLS]] != "").any(axis=1)
-        rows[has_number].to_csv(scorecard, index=False, lineterminator="\n")
+        derived = ["reason", *(f"{protocol}_difference" for protocol in PROTOCOLS)]
+        rows = rows[has_number].drop(columns=derived).replace(NO_REPORTED_VALUE, "")
+        rows.to_csv(scorecard, index=False, lineterminator="\n")
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -19,9 +19,10 @@ PRESET, ENCODER = "preset", "encoder "
 """Names, or how names begin, of what pages state of a run next to versions of software."""
 FACTS = "run.json"
 """File of a published folder with what the run is; its data and models are elsewhere."""
+COMPARABLE = "comparable with the papers"
+"""Name of a fact: ``yes``, or what the numbers are about instead."""
 _SCOPES = ("highlights", "available")  # folders with pages of a part of the run above them
 _SYNTHETIC = "synthetic data that this software generated"
-_COMPARABLE = "comparable with the papers"
 _STATED = ("artifact", "effect_of", "above", "below")
 """Columns in which versions of one claim have to agree."""
 _RUN = re.compile(r"<title>mbert-atlas: run (.*?)</title>")
@@ -47,7 +48,7 @@ class Results:
     @property
     def is_comparable(self) -> bool:
         """Whether its numbers are comparable with the papers'."""
-        return self.facts.get(_COMPARABLE) == "yes"
+        return self.facts.get(COMPARABLE) == "yes"
 
 
 def read_results(folders: Sequence[Path]) -> list[Results]:
@@ -138,7 +139,7 @@ def _facts(folder: Path, label: str, claims: pd.DataFrame) -> dict[str, str]:
     seeds = {int(path.name.removeprefix("seed")) for path in runs}
     facts = {
         "run": name or label,
-        _COMPARABLE: (f"no, {world}" if world else "yes") if index else "",
+        COMPARABLE: (f"no, {world}" if world else "yes") if index else "",
         PRESET: preset,
         **_with_sizes(encoders, root),
         "data": data_read(root),
@@ -171,16 +172,16 @@ def _with_sizes(encoders: Mapping[str, str], root: Path) -> dict[str, str]:
 
 
 def data_read(root: Path) -> str:
-    """Return the corpora that were read and their languages, from their cards."""
+    """Return the number of languages of all corpora that were read, and these, from their cards."""
     corpora, languages = dict[str, None](), set[str]()
     for path in sorted((root / "data").rglob("*.card.json")):
         content = read_json(path)
         for card in [content] if "source_files" in content else content.values():
             if card.get("read_from"):
-                corpora[card["dataset"]] = None
+                corpora.update(dict.fromkeys(card["dataset"].split("; ")))
                 languages.update(re.split("[ -]", card["language"]))
     names = [_SYNTHETIC if name == "miniature" else name for name in corpora]
-    return f"{', '.join(names)} ({len(languages)} languages)" if names else ""
+    return f"{len(languages)} languages in all, from {', '.join(names)}" if names else ""
 
 
 def cost_of(path: Path) -> str:

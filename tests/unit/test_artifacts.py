@@ -7,6 +7,7 @@ import re
 from collections import Counter
 
 import pytest
+import yaml
 from configs import ROOT
 
 from mbert_atlas import papers
@@ -62,10 +63,15 @@ def test_every_paper_has_main_curves_of_artifacts(plan: Plan) -> None:
                 assert len({plan.artifact_of[key][1].name for key in keys}) == 1
 
 
-def test_every_paper_has_highlights(plan: Plan) -> None:
-    found = Counter(paper for paper, _ in plan.shown("highlights/"))
+def test_every_paper_has_highlights_with_headline_claims(plan: Plan) -> None:
+    shown = plan.shown("highlights/")
+    found = Counter(paper for paper, _ in shown)
     assert found.keys() == plan.papers.keys()
     assert max(found.values()) <= 3
+    for paper in found:
+        stated = yaml.safe_load((ROOT / f"mbert_atlas/papers/{paper}/claims.yaml").read_text())
+        first = {claim["artifact"] for claim in stated["claims"].values() if "headline" in claim}
+        assert first & {artifact.name for other, artifact in shown if other == paper}, paper
 
 
 def test_cells_return_from_parameters_with_the_files_of_the_job(plan: Plan) -> None:

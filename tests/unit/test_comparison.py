@@ -66,7 +66,7 @@ def test_the_page_says_what_each_run_is_and_needs_no_other_file(
         "run": "demo",
         "comparable with the papers": "no, on &lt;truncated&gt; data",
         "preset": "small",
-        "data": "XNLI (2 languages)",
+        "data": "2 languages in all, from XNLI",
         "protocols": "published, corrected",
         "seeds": "1, 2",  # not that of the search
         "cost": "0.5 hours of jobs, 1.5 CPU hours, at most 0.9 GB a job",

@@ -40,7 +40,13 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     (run / "scorecard.csv").write_text("\n".join([header, not_run, *rows, ""]), "utf-8")
     (run / "papers/unrun2020.html").write_text("nothing was run", "utf-8")
     publish(run, copy, papers=PAPERS, hardware="two <cores>")
-    assert (copy / "scorecard.csv").read_text("utf-8").splitlines() == [header, *rows]
+    shorter, *kept = (copy / "scorecard.csv").read_text("utf-8").splitlines()
+    columns = [name for name in header.split(",") if not name.endswith(("_difference", "reason"))]
+    assert (shorter, len(kept)) == (",".join(columns), len(rows))
+    cell = f"{PAPER},table1,nli,mbert,original,en,ru,,"
+    judged = ",".join(["50,0,2,5000,,not comparable"] * 2)
+    assert f"{cell}accuracy,value,60,,1,{judged}" in kept
+    assert f"{cell}entropy,extra,,,,50,0,2,5000,,,50,0,2,5000,," in kept
     assert {path.relative_to(copy).as_posix() for path in copy.rglob("*.*")} == {
         *("README.md", "run.json", "index.html", "claims.csv", "scorecard.csv", "cost.csv"),
         *(f"papers/{PAPER}.html", f"figures/{PAPER}/table1.png"),
@@ -62,6 +68,7 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     copied = (copy / f"papers/{PAPER}.html").read_text("utf-8")
     assert (">SVG<" in copied, ">PNG<" in copied) == (False, True)  # the copy has no SVG
     assert "a table:" not in copied
+    assert "all claims" not in copied  # their page has no copy
     assert "../scorecard.csv" in targets  # in place of additional results
     assert "entropy" in (run / f"papers/{PAPER}.html").read_text("utf-8")
     assert "entropy" not in (copy / f"papers/{PAPER}.html").read_text("utf-8")
@@ -80,6 +87,8 @@ def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
     index, readme = ((copy / name).read_text("utf-8") for name in ("index.html", "README.md"))
     assert "<dt>encoder mbert</dt><dd>folder e5</dd>" in index
     assert "<dt>hardware</dt><dd>two &lt;cores&gt;</dd>" in index
+    for value in ("mbert-atlas ", "2 languages in all", "0.5 hours of jobs"):
+        assert index.count(value) == 1, value
     assert "| seeds | 1, 2 |" in readme
     assert f"| {PAPER} | corrected | 1 | 1 | 0 | 0 | 0 | 2 |" in readme
     claims = readme.split(f"## {PAPER}")[1]

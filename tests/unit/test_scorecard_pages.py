@@ -227,8 +227,7 @@ def read(path: Path) -> Page:
 def render(frame: pd.DataFrame, tmp_path: Path, comparable: bool = True, **more: Any) -> Page:
     output = tmp_path / "run" / "scorecard.html"
     options: dict[str, Any] = {
-        "setting": Setting("demo <1>", comparable, names=NAMES),
-        "provenance": {"commit": "abc & def"},
+        "setting": Setting("demo <1>", comparable, names=NAMES, facts={"preset": "abc & def"}),
         "titles": TITLES,
         "contrasts": CONTRASTS,
         "library": tmp_path / "run/assets",

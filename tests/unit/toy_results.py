@@ -100,7 +100,7 @@ def finished_run(
     for name in ("nli/seed1", "nli/seed2", "nli-draw01/seed0"):
         (folder / "runs" / name).mkdir(parents=True)
     card = {"source_files": [], "read_from": ["xnli.zip"], "dataset": "XNLI", "language": "en ru"}
-    write_json(card, folder / "data/xnli.card.json")
+    write_json(card | {"licence": "CC BY-NC 4.0"}, folder / "data/xnli.card.json")
     facts = {"preset": "small", "encoder mbert": encoder}
     setting = Setting(run, False, "on <truncated> data", {"ru": "Russian"}, facts=facts)
     shown = folder / scope

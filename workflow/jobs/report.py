@@ -7,9 +7,9 @@ from workflow.job import Snakemake
 
 _LINKS = {
     "claims.html": "all claims with their verdicts, to sort, search and filter",
-    "claims.csv": "the same as CSV",
+    "claims.csv": "all claims with their verdicts and effects",
     "scorecard.html": "all reported numbers next to those of this run",
-    "scorecard.csv": "the same as CSV",
+    "scorecard.csv": "all reported numbers next to those of this run, and additional results",
     "cost.csv": "jobs, hours and memory by paper and stage",
     "alignment.html": "quality of the word alignment (AER)",
     "report.html": "all figures and tables with captions in one file, after --report",
@@ -52,20 +52,18 @@ def compared(snakemake: Snakemake, comparable: bool) -> tuple[Any, dict[str, lis
 
 
 def scorecard(snakemake: Snakemake) -> None:
-    from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.cells import read_reasons, write_csv
     from mbert_atlas.scorecard.pages import write_page
-    from mbert_atlas.scorecard.templates import figure_links, provenance
+    from mbert_atlas.scorecard.templates import figure_links
 
     params, output = snakemake.params, snakemake.output
     setting = setting_of(snakemake)
     frame, contrasts = compared(snakemake, setting.comparable)
-    write_csv(frame, output.csv, digits=10)
+    write_csv(frame, output.csv, digits=8)
     write_page(
         frame,
         Path(output.html),
         setting=setting,
-        provenance=provenance(setting) | corpora_read(Path(output.csv).parent / "data"),
         titles=params.titles,
         contrasts=contrasts,
         library=Path(snakemake.input.library[0]).parent,

@@ -228,7 +228,7 @@ def _figures(plan: Files) -> list[Artifact]:
                 },
                 intervals=name == "figure4",  # no other has resamples
             ),
-            highlight=name == "figure5",
+            highlight=name in ("figure1", "figure3"),
         )
         for name, (measure, cells, options) in measures.items()
     ]

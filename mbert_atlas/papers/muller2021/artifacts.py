@@ -53,7 +53,7 @@ _TITLES = {
     "figure7": "Similarity (CKA) with layers re-initialised, POS",
     "figure8": "Similarity (CKA) with layers re-initialised, NER",
 }
-_HIGHLIGHTS = ("table7", "figure7")
+_HIGHLIGHTS = ("table7", "figure5")
 _BY_TARGET = ("table6", "table7", "table8")
 _UNCHANGED = {PRETRAINED: "", FINE_TUNED: ""}
 """Conditions of encoders without re-initialised layers."""

@@ -36,7 +36,6 @@ def check_layers(folder, artifact):
 
 def test_layers_are_reinitialised_in_pairs(highlights):
     check_layers(highlights, "table7")
-    assert numbers(highlights, "figure7")["value"].between(0, 100).all()
 
 
 def test_every_table_and_figure_has_its_cells(demo):
@@ -55,12 +54,13 @@ def test_every_table_and_figure_has_its_cells(demo):
     correlations = table4[table4.metric == "spearman_cross_lingual_gap_vs_similarity"]
     assert len(correlations) == 3 * 2 * 2 * 2  # tasks, seeds, conditions, protocols
     assert correlations["value"].between(-1, 1).all()
+    assert numbers(demo, "figure7")["value"].between(0, 100).all()
     figures = list((demo / "results/demo/figures/muller2021").glob("figure*.svg"))
     assert len(figures) == 8 * 2
 
 
-def test_translations_are_more_similar_than_chance(demo):
-    frame = numbers(demo, "figure5")
+def test_translations_are_more_similar_than_chance(highlights):
+    frame = numbers(highlights, "figure5")
     cka = frame[(frame.metric == "cka_percent") & (frame.protocol == "corrected")]
     assert cka["value"].between(0, 100).all()
     assert cka[cka.layers == "maximum"]["value"].min() > 20
