@@ -27,7 +27,7 @@ from mbert_atlas.plan.estimate import (
     read_rates,
     write_rates,
 )
-from mbert_atlas.plan.operations import operations, speed_class
+from mbert_atlas.plan.operations import operations, speed_class, training_steps
 from mbert_atlas.plan.volumes import Volumes
 from mbert_atlas.scorecard.cost import gpus_used, read_benchmark
 from workflow.dryrun import ROOT, planned
@@ -99,6 +99,7 @@ def described(
         "stage": stage["stage"],
         "work": sum(volumes.size(str(path)) for path in job.input) if work is None else work,
         "computes": work is not None,
+        "steps": training_steps(job, volumes),
         "limit": 60.0 * job.resources.get("runtime", 0) or None,
         "seconds": seconds,
         "cpu_seconds": cpu,

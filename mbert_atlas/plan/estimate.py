@@ -35,15 +35,17 @@ _RATES = ("rule", "device", "start_seconds", "seconds_per_unit", "cores", "jobs"
 MEASURED, ELSEWHERE, OPERATIONS, FAR, LIMIT = (
     "measured in this run",
     "measured elsewhere, by work",
-    "operations at an assumed speed",
+    "operations and steps at an assumed speed",
     "measured elsewhere on less than a tenth of the work, a guess",
     "half of the time limit, a guess",
 )
 """Where the time of a job comes from, the best first."""
 ASSUMED = {
-    "gpu": Rate(start=60.0, per_unit=1 / 40e12),  # 40 TFLOP/s: never measured
+    "gpu": Rate(start=30.0, per_unit=1 / 200e12),  # of steps on an H200; the start is a guess
     "cpu": Rate(start=8.0, per_unit=1 / 20e9),  # 20 GFLOP/s on one core
 }
+GPU_STEP_SECONDS = 0.008
+"""What a training step takes in addition to its operations, likewise: launches and optimiser."""
 USUAL_START = {False: 0.6, True: 5.5}
 """Seconds of imports, by whether a job computes, with a model for the most part."""
 LOCAL_SECONDS = 1.5
@@ -63,6 +65,7 @@ class Job:
     stage: str  # such as training
     work: float  # operations, or bytes that it reads
     computes: bool = False  # work is a number of operations
+    steps: float = 0.0  # of training
     limit: float | None = None  # its time limit in seconds
     seconds: float | None = None  # how long it took, if it has been run
     cpu_seconds: float = math.nan  # CPU time of that; NaN if it was not measured
@@ -149,7 +152,8 @@ def rate_of(job: Job, has_gpus: bool, measured: Rates, elsewhere: Rates) -> tupl
             rate = replace(rate, per_unit=min(rate.per_unit, ASSUMED[device].per_unit))
         return Rate(min(rate.seconds(job.work), job.limit or math.inf), cores=rate.cores), FAR
     if job.computes:
-        return ASSUMED[device], OPERATIONS
+        seconds = ASSUMED[device].seconds(job.work)
+        return Rate(seconds + GPU_STEP_SECONDS * job.steps * (device == "gpu")), OPERATIONS
     return Rate(job.limit / 2 if job.limit else LOCAL_SECONDS), LIMIT
 
 

@@ -39,6 +39,25 @@ def operations(job: Any, volumes: Volumes) -> float | None:
     return _encoding(job, volumes)
 
 
+def training_steps(job: Any, volumes: Volumes) -> float:
+    """Return the steps of an adjustment or a fine-tuning, with those of its method's data.
+
+    Of pretraining none: the time of its large steps is that of their operations.
+    """
+    rule, passes = job.rule.name.removesuffix("_draw"), 1.0
+    if rule not in ("adjust", "finetune"):
+        return 0.0
+    item = volumes.plan.runs[job.wildcards_dict["run"]].specification
+    options = item["hyperparameters"]
+    if rule == "adjust":
+        examples = min(options["sentences"], volumes.store(str(job.input.pairs)).examples)
+    else:
+        examples = volumes.store(str(job.input.train), item.get("train_languages")).examples
+        passes = _passes(options) / _STEP
+    optimisation = options["optimisation"]
+    return float(passes * examples * optimisation["epochs"] / optimisation["batch_size"])
+
+
 def _encoding(job: Any, volumes: Volumes) -> float | None:
     """Return the operations of all models of a job on all its texts, if it has both."""
     # The folder of a tokenizer is no model that runs.
@@ -81,12 +100,16 @@ def _finetuning(job: Any, volumes: Volumes) -> float:
     item, own = run.specification, run.specification["hyperparameters"]
     shape, epochs = volumes.shape(run.base), float(own["optimisation"]["epochs"])
     train = volumes.store(str(job.input.train), item.get("train_languages"))
-    passes = 1.0 if own.get("trained_layers") == "none" else _STEP
-    for method in methods_in(own).values():
-        passes += method.passes(own["optimisation"]["batch_size"])
     tests = zip(map(str, job.input.evaluate), item["evaluate"].values(), strict=True)
     predicted = [shape.forward(volumes.store(path, codes)) for path, codes in tests]
-    return shape.forward(train) * passes * epochs + sum(predicted)
+    return shape.forward(train) * _passes(own) * epochs + sum(predicted)
+
+
+def _passes(hyperparameters: Any) -> float:
+    """Return the forward passes that a training example costs, those of the methods included."""
+    passes = 1.0 if hyperparameters.get("trained_layers") == "none" else _STEP
+    size = hyperparameters["optimisation"]["batch_size"]
+    return passes + sum(method.passes(size) for method in methods_in(hyperparameters).values())
 
 
 def _adjustment(job: Any, volumes: Volumes) -> float:

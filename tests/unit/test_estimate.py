@@ -78,7 +78,7 @@ def test_measured_rates_come_before_assumed_ones():
     jobs = [
         job(8e13, "probe", seconds=7.0, cpu_seconds=14.0, todo=False),
         job(8e13, "probe"),
-        job(8e13, "train", computes=True, gpus=1),
+        job(8e13, "train", computes=True, gpus=1, steps=1_000),
         job(8e13, "draw", limit=60.0),
         job(8e13, "known", limit=60.0),
         job(8e13, "far", limit=60.0),
@@ -90,13 +90,13 @@ def test_measured_rates_come_before_assumed_ones():
     found = estimate(jobs, elsewhere, [limits(1)], overhead=0.0)
     sources = found["sources"].set_index("source")
     assert dict(sources["hours"] * 3600) == pytest.approx(
-        {MEASURED: 7, OPERATIONS: 62, LIMIT: 30, ELSEWHERE: 2, FAR: 60}
+        {MEASURED: 7, OPERATIONS: 38.4, LIMIT: 30, ELSEWHERE: 2, FAR: 60}
     )
     cost = found["cost"].iloc[0]
     assert (cost.paper, cost.stage, cost.jobs) == ("paper", "stage", 5)
-    assert cost.gpu_hours * 3600 == pytest.approx(62)
-    assert cost.cpu_hours * 3600 == pytest.approx(14 + 62 + 30 + 2 + 60)
-    assert found["wall_time"]["wall_hours"][0] * 3600 == pytest.approx(62)
+    assert cost.gpu_hours * 3600 == pytest.approx(38.4)  # 30 + .4 + 1,000 steps of 8 ms
+    assert cost.cpu_hours * 3600 == pytest.approx(14 + 38.4 + 30 + 2 + 60)
+    assert found["wall_time"]["wall_hours"][0] * 3600 == pytest.approx(60)
     text = as_text(found)
     assert all(word in text for word in ("total", "gpu_hours", "disk_gb", LIMIT))
     assert as_text(estimate([], {}, [limits(1)])) == "Nothing is left to run."

@@ -10,7 +10,7 @@ from configs import ROOT, config
 
 from mbert_atlas.languages import Languages
 from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS
-from mbert_atlas.plan.operations import operations, speed_class
+from mbert_atlas.plan.operations import operations, speed_class, training_steps
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.volumes import MINIATURE_WORDS, Shape, Volume, Volumes
 
@@ -114,6 +114,15 @@ def test_a_shift_runs_the_layers_above_once_for_each_weight(volumes):
     assert found == pytest.approx(once * (1 + 2 * 2 * 6 / 12) + 8 * base.heads(texts))
     assert operations(job("any", examples="xnli"), volumes) is None
     assert operations(job("any", tokenizer=files["model"], tests="xnli"), volumes) is None
+
+
+def test_steps_of_training(volumes):
+    own = volumes.plan.runs["xnli-upper"].specification
+    optimisation = own["hyperparameters"]["optimisation"]
+    steps = training_steps(job("finetune", (), {"run": "xnli-upper"}, train="xnli"), volumes)
+    examples = 15 * 5_010 if own.get("train_languages") is None else 5_010
+    assert steps == examples * optimisation["epochs"] / optimisation["batch_size"]
+    assert training_steps(job("align"), volumes) == 0
 
 
 def test_the_miniature_has_all_concepts_in_its_dictionaries():
