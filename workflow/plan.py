@@ -67,7 +67,6 @@ class WorkflowPlan(Plan):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
-        self.draws = self.runs.drawn()
         self._cells = dict[tuple[str, str], list[Cell]]()
         self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 

@@ -84,7 +84,7 @@ def described(
     A benchmark file has the time that it took, its log the GPUs.
     """
     work = operations(job, volumes)
-    stage = stages.get(job.rule.name.removesuffix("_draw"), {"stage": "pages"})
+    stage = stages.get(job.rule.name.removesuffix("_unsaved"), {"stage": "pages"})
     paths = [*map(str, job.output), *([str(job.benchmark)] if job.benchmark else [])]
     parts = [part for path in paths for part in Path(path).with_suffix("").parts]
     papers = [charged[part] for part in parts if part in charged]

@@ -13,7 +13,7 @@ def operations(job: Any, volumes: Volumes) -> float | None:
     """Return the operations of a job that runs a model or multiplies matrices; else none."""
     config, wildcards = volumes.config, job.wildcards_dict
     match job.rule.name:
-        case "finetune" | "finetune_draw":
+        case "finetune" | "finetune_unsaved":
             return _finetuning(job, volumes)
         case "adjust":
             return _adjustment(job, volumes)
@@ -44,7 +44,7 @@ def training_steps(job: Any, volumes: Volumes) -> float:
 
     Of pretraining none: the time of its large steps is that of their operations.
     """
-    rule, passes = job.rule.name.removesuffix("_draw"), 1.0
+    rule, passes = job.rule.name.removesuffix("_unsaved"), 1.0
     if rule not in ("adjust", "finetune"):
         return 0.0
     item = volumes.plan.runs[job.wildcards_dict["run"]].specification
@@ -92,7 +92,7 @@ def speed_class(job: Any, volumes: Volumes) -> str:
         return f"{rule}.{volumes.config.datasets[job.wildcards_dict['dataset']].corpus}"
     if rule == "measure_large":
         return volumes.plan.measurements[job.wildcards_dict["measurement"]].resources
-    return rule.removesuffix("_draw")  # draws of a search train as other runs do
+    return rule.removesuffix("_unsaved")  # these train as others do
 
 
 def _finetuning(job: Any, volumes: Volumes) -> float:

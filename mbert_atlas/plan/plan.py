@@ -4,10 +4,12 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mbert_atlas.cells import files_of
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.datasets import Source
 from mbert_atlas.config.model import Config
@@ -70,6 +72,30 @@ class Plan(Files):
         is_frozen = options["trained_layers"] == "none"  # then they are the same for all runs
         model = self.runs[run].base if is_frozen else f"{run}/seed{seed}"
         return path(kind, features=features, model=model)
+
+    @cached_property
+    def saved(self) -> set[str]:
+        """The ids of fine-tuning runs whose models are read, or of all if models are kept.
+
+        Draws of a search are never saved. A file that is made from a run's model has its id in its
+        path; distances have those of all models of a figure.
+        """
+        ids = {run.id for run in self.runs if run.kind == "finetuning"} - set(self.runs.drawn())
+        if self.config.keep_models:
+            return ids
+        read = {run.start for run in self.runs if run.start}
+        shown = [item.cells for item in self.measurements.values()]
+        shown += [item.cells for item in self.figures.values()]
+        for cells in shown:
+            for file in files_of(cells()):
+                if not file.endswith("/predictions.parquet"):
+                    read.update(file.split("/"))
+        for name, distances in self.distances.items():
+            for language in distances.panels:
+                for seed in self.config.seeds:
+                    for folder in self.distance_models(name, language, str(seed))["folder"]:
+                        read.update(folder.split("/"))
+        return ids & read
 
     def store_options(self, features: str) -> dict[str, dict[str, Any]]:
         """Return what is read of each store of features."""

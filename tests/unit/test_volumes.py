@@ -143,7 +143,7 @@ def test_matrix_products(volumes):
     )
     assert operations(classified, volumes) == 6 * 15 * 5_010 * 10 * 4 * 768 * 512
     assert operations(job("align"), volumes) is None
-    assert speed_class(job("finetune_draw"), volumes) == "finetune"
+    assert speed_class(job("finetune_unsaved"), volumes) == "finetune"
 
 
 def test_bert_base():

@@ -57,6 +57,11 @@ def jobs(done: subprocess.CompletedProcess) -> dict[str, int]:
     return {name: int(count) for name, count in rows}
 
 
+def trained(planned: dict[str, int]) -> int:
+    """Number of fine-tunings in a dry run, with and without a model to read."""
+    return planned.get("finetune", 0) + planned.get("finetune_unsaved", 0)
+
+
 def left_to_do(folder: Path, *arguments: str, target: str = "all") -> dict[str, int]:
     """Number of jobs by rule that a target of the demo in a folder still needs."""
     planned = jobs(snakemake(folder, target, "-n", "--profile", "local", *DEMO, *arguments))

@@ -62,7 +62,7 @@ def test_the_loss_of_a_method_reruns_its_users_alone(results, edit):
     users = {run.id for run in runs if "confusion" in run.specification["hyperparameters"]}
     assert users
     assert reran == users
-    assert changed(planned(results)) & TRAINING <= {"finetune", "finetune_draw"}
+    assert changed(planned(results)) & TRAINING <= {"finetune", "finetune_unsaved"}
 
 
 def test_they_work_together(tmp_path):

@@ -109,7 +109,7 @@ def test_the_loss_reruns_its_users(results, edit):
     edit(r'(class CrossEntropy\b[^$]*?reduction=)"sum"', r'\1"mean"')
     plan = planned(results)
     # Static vectors' predictions are put into words by the task, which counts whole.
-    assert changed(plan) == {"finetune", "classify_with_static_vectors", "finetune_draw"}
+    assert changed(plan) == {"finetune", "classify_with_static_vectors", "finetune_unsaved"}
     # What they start from has gone with its last reader.
     assert TRAINING & plan.keys() == {"adjust", "finetune"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clone import DEMO, jobs, snakemake
+from clone import DEMO, jobs, snakemake, trained
 
 pytestmark = pytest.mark.workflow
 
@@ -14,13 +14,13 @@ def test_runs_at_paper_scale(repository):
     # Three tasks: the original and the extended encoder; adjusted and continual, 4 languages
     # each; the 12 variants. Translated SQuAD in 3 languages, original and adjusted.
     per_task = 5 + 5 + 2 * 5 * (4 + 4 + 12)
-    assert planned["finetune"] == 3 * per_task + 3 * (5 + 2 * 5)
+    assert trained(planned) == 3 * per_task + 3 * (5 + 2 * 5)
     assert planned["pretrain"] == 1  # the extended encoder
 
 
 def test_tables_of_the_paper_need_their_own_runs_and_share_them(repository):
     def planned(*targets):
-        return jobs(snakemake(repository, *targets, "-n", "--forceall"))["finetune"]
+        return trained(jobs(snakemake(repository, *targets, "-n", "--forceall")))
 
     ner = 5 + 2 * 5 * (4 + 4)
     assert planned("efimov2022_table3") == ner
@@ -60,4 +60,4 @@ def test_what_the_highlights_show_can_be_left_out(repository, tmp_path):
     )
     run = ("-n", "--forceall", "--configfile", config)
     assert "word_pair_distances" not in jobs(snakemake(repository, "all", *run))
-    assert "finetune" not in jobs(snakemake(repository, "highlights", *run))
+    assert trained(jobs(snakemake(repository, "highlights", *run))) == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clone import DEMO, jobs, snakemake
+from clone import DEMO, jobs, snakemake, trained
 
 pytestmark = pytest.mark.workflow
 
@@ -12,8 +12,8 @@ def test_runs_at_paper_scale(repository):
     by_target = 3 * 3 * (1 + 6)  # tasks, sources, the reference and six pairs of layers
     sets = 3 * 11  # Table 5 has thirteen sets, two of them pairs
     domains = 2 * (1 + 6)
-    assert planned["finetune"] == 5 * (by_target + sets + domains)
-    assert planned["finetune_draw"] == 3 * 6  # the grids
+    assert trained(planned) == 5 * (by_target + sets + domains) + 3 * 6  # the grids
+    assert planned["finetune"] == 5 * 3 * 7  # those whose features are extracted
     # English: three tasks, the reference and six pairs; and the encoder that all start from.
     assert planned["extract_features"] == planned["measure_similarity"] == 5 * 3 * 7 + 1
     assert planned["encode_examples"] < 25  # tokenised once
