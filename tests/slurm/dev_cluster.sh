@@ -193,7 +193,7 @@ AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
 AccountingStoragePort=$DATABASE_DAEMON_PORT
 AccountingStoragePass=$MUNGE_SOCKET
-AccountingStorageEnforce=associations
+AccountingStorageEnforce=associations,limits
 AccountingStorageTRES=gres/gpu
 AccountingStoreFlags=job_comment
 NodeName=c1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$NODE_PORT CPUs=8 RealMemory=8000

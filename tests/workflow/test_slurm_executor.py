@@ -391,6 +391,13 @@ def test_the_profile_names_every_rule_with_a_gpu() -> None:
     named = yaml.safe_load(block[1].replace("\n# ", "\n"))["set-resources"]
     files = [ROOT / "config/config.yaml", *ROOT.glob("config/papers/*.yaml")]
     requests = [yaml.safe_load(path.read_text()).get("resources") or {} for path in files]
-    assert named.keys() == {
-        rule for by_rule in requests for rule, asked in by_rule.items() if asked.get("gpu")
-    }
+    with_gpu = {rule for by_rule in requests for rule, asked in by_rule.items() if asked.get("gpu")}
+    asks: dict[str, str] = {}  # a rule's key of the config; that of the rule that it changes
+    for path in sorted(ROOT.glob("workflow/rules/*.smk")):
+        for old, rule, block in re.findall(
+            r"^use rule (\w+) as (\w+) with:\n((?:    .*\n|\n)+)", path.read_text(), re.MULTILINE
+        ):
+            key = re.search(r'plan\.resources\("(\w+)"\)', block)
+            asks[rule] = key[1] if key else asks.get(old, "")
+    assert with_gpu <= set(asks.values())
+    assert named.keys() == {rule for rule, key in asks.items() if key in with_gpu}
