@@ -9,6 +9,7 @@ can call it during a run.
 
 import argparse
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ def all_jobs(workflow: Any) -> dict[Any, Job]:
     }
 
 
+@cache
 def expected_seconds(workflow: Any) -> dict[Any, float]:
     """Return how long each job that has still to run is expected to take."""
     jobs = all_jobs(workflow)

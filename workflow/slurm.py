@@ -7,6 +7,7 @@ and is the only one that fits. docs/cluster.md describes what happens instead.
 """
 
 import asyncio
+import math
 import os
 import re
 import shutil
@@ -28,11 +29,15 @@ from snakemake_executor_plugin_slurm.job_status_query import (
 )
 from snakemake_executor_plugin_slurm.utils import get_job_wildcards
 
+from mbert_atlas.errors import AtlasError
+
 CHECKED_WITH = "2.8.0"
 PAUSES = (10, 20, 40, 80, 160, 300, 300, 300, 300, 300)
 """Seconds between attempts of sbatch when SLURM does not answer: half an hour."""
 FULL_PAUSE = 30
 """Seconds between attempts of sbatch when SLURM accepts no more jobs of this user."""
+SLACK, LEAST_MINUTES = 4, 30
+"""Of its time limit a first attempt requests so many times what it should take, and so many minutes."""
 ENDING_LIMIT = 300
 """Seconds that a new run waits for cancelled jobs of the last one to end."""
 NO_ANSWER = re.compile(
@@ -145,6 +150,16 @@ def reason(log: Path, rule: str) -> str:
     return ""
 
 
+def _expected(workflow: Any) -> dict[Any, float]:
+    """Return the seconds that each job should take; of none if a file for that is damaged."""
+    from workflow.predict import expected_seconds  # imports pandas
+
+    try:
+        return expected_seconds(workflow)
+    except (AtlasError, OSError, ValueError, TypeError, LookupError):
+        return {}
+
+
 class _Outcome(Enum):
     """How an attempt to submit a job went."""
 
@@ -167,6 +182,7 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         self._submitted: set[str] = set()
         self._missed: dict[str, int] = {}
         self._silent = False
+        self._expected = _expected(workflow)
         super().__init__(workflow, logger)
 
     def run_job(self, job: Any) -> None:
@@ -194,8 +210,18 @@ class PatientExecutor(Executor):  # type: ignore[misc]
                 pause = next(pauses, None)
             outcome = self._submit(job, is_last=pause is None, again=True)
 
+    def _shorten(self, job: Any) -> None:
+        """Lower the time limit of a first attempt to what it should need: SLURM starts it sooner.
+
+        An attempt that was too short is noted, resumes from its last checkpoint, and gets all.
+        """
+        if job.attempt == 1 and not job.is_group() and job in self._expected:
+            minutes = LEAST_MINUTES + math.ceil(SLACK * self._expected[job] / 60)
+            job.resources.runtime = min(job.resources.runtime, minutes)
+
     def _submit(self, job: Any, *, is_last: bool, again: bool = False) -> _Outcome:
         """Submit a job, unless an earlier attempt had succeeded; return how that went."""
+        self._shorten(job)
         options = ("--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid)
         listing = ask("squeue", *options) if again else ""  # id and comment, by line
         if listing is None and not is_last:

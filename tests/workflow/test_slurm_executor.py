@@ -340,6 +340,25 @@ def test_a_job_around_snakemake_leaves_no_room_by_ending(folder: _Folder) -> Non
     assert len(folder.calls("sbatch")) == 4
 
 
+def test_a_first_attempt_requests_the_time_that_it_should_need(folder: _Folder) -> None:
+    (folder.path / "Snakefile").write_text(
+        _SNAKEFILE.replace("runtime=1", "runtime=480") + "from workflow import predict\n"
+        "predict.expected_seconds = lambda workflow: {\n"
+        "    job: 100.0 if 'a' in job.output else 9e4 for job in workflow.dag.jobs\n"
+        "    if job.rule.name == 'make'\n"
+        "}\n"
+    )
+    folder.plan({"1": {"state": "TIMEOUT"}, "2": {"state": "TIMEOUT"}})
+    code, printed = folder.run()
+    assert code == 0, printed
+    limits = [
+        (call[call.index("--comment") + 1][-1], call[call.index("-t") + 1])
+        for call in folder.calls("sbatch")
+    ]
+    assert sorted(limits[:2]) == [("a", "37"), ("b", "480")]  # 30 min and four times 100 s
+    assert sorted(limits[2:]) == [("a", "480"), ("b", "480")]
+
+
 _WITH_GPU = """
 from workflow import slurm
 slurm.install()
