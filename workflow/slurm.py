@@ -37,7 +37,7 @@ PAUSES = (10, 20, 40, 80, 160, 300, 300, 300, 300, 300)
 FULL_PAUSE = 30
 """Seconds between attempts of sbatch when SLURM accepts no more jobs of this user."""
 SLACK, LEAST_MINUTES = 4, 30
-"""Of its time limit a first attempt requests so many times what it should take, and so many minutes."""
+"""A first attempt requests so many times what it should take, and so many minutes in addition."""
 ENDING_LIMIT = 300
 """Seconds that a new run waits for cancelled jobs of the last one to end."""
 NO_ANSWER = re.compile(

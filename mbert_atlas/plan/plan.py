@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from importlib import import_module
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -83,19 +84,14 @@ class Plan(Files):
         ids = {run.id for run in self.runs if run.kind == "finetuning"} - set(self.runs.drawn())
         if self.config.keep_models:
             return ids
-        read = {run.start for run in self.runs if run.start}
-        shown = [item.cells for item in self.measurements.values()]
-        shown += [item.cells for item in self.figures.values()]
-        for cells in shown:
-            for file in files_of(cells()):
-                if not file.endswith("/predictions.parquet"):
-                    read.update(file.split("/"))
+        makers = [item.cells for item in self.measurements.values()]
+        makers += [item.cells for item in self.figures.values()]
+        files = {file for cells in makers for file in files_of(cells())}
         for name, distances in self.distances.items():
-            for language in distances.panels:
-                for seed in self.config.seeds:
-                    for folder in self.distance_models(name, language, str(seed))["folder"]:
-                        read.update(folder.split("/"))
-        return ids & read
+            for language, seed in product(distances.panels, self.config.seeds):
+                files.update(self.distance_models(name, language, str(seed))["folder"])
+        parts = (file.split("/") for file in files if not file.endswith("/predictions.parquet"))
+        return ids & {run.start for run in self.runs} | ids & set(chain.from_iterable(parts))
 
     def store_options(self, features: str) -> dict[str, dict[str, Any]]:
         """Return what is read of each store of features."""
