@@ -42,14 +42,14 @@ demo-all: $(INSTALLED) ## every table and figure on synthetic data; reuses the r
 	@echo "Figures, tables, captions:  results/demo/report.html"
 
 small small-highlights: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
-small: $(INSTALLED) ## real data, truncated, a real encoder: an estimated 3.5 hours on two cores (MIRROR=DIR or network)
-	@echo "Two cores need an estimated 3.5 hours, half of it if they have AVX512-BF16; 4 GB of memory each, and 12 GB of disk, 1 GB of it downloads."
+small: $(INSTALLED) ## real data, truncated, a real encoder: 2.5 hours on two cores with AVX512-BF16 (MIRROR=DIR or network)
+	@echo "Two cores with AVX512-BF16 need up to 2.5 hours, others perhaps twice that; 4 GB of memory each, and 12 GB of disk, 1 GB of it downloads."
 	@echo "Stop it with Ctrl-C; the same command resumes."
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
 	@echo "Start here: results/small/index.html"
 
-small-highlights: $(INSTALLED) ## a few figures and tables of each paper on real data: an estimated hour on two cores
+small-highlights: $(INSTALLED) ## a few figures and tables of each paper on real data: 36 minutes on two cores with AVX512-BF16
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- highlights
 	@echo "Start here: results/small/highlights/index.html"
 
