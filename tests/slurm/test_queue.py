@@ -66,7 +66,7 @@ def test_snakemake_itself_is_a_job(workflow: Workflow) -> None:
     folder = workflow.folder
     (folder / ".venv/bin").mkdir(parents=True)
     (folder / ".venv/bin/activate").write_text(f'PATH="{Path(sys.executable).parent}:$PATH"\n')
-    options = ["--mem=500M", "--cpus-per-task=1", *("--wait", "--partition=cpu")]
+    options = ["--mem=500M", "--cpus-per-task=1", "--time=30", "--partition=cpu", "--wait"]
     script = ["slurm/head.sh", "--config", "jobs=3", *QUICK, "--", "all"]
     done = subprocess.run(
         ["sbatch", *options, *script], cwd=folder, env=workflow.environment, capture_output=True
