@@ -21,7 +21,7 @@ Passes = Callable[[Batch], torch.Tensor]
 Replay = Callable[[], torch.Tensor]
 """Repeat recorded passes on the batch in the same memory; the loss is overwritten by the next."""
 
-_MOST_TOKENS = 8192  # of a batch; with more, the launches take no longer than the kernels
+_MOST_TOKENS = 8192  # of a batch: recordings keep the memory of the largest
 _MOST_GRAPHS = 64
 _SWITCH = "MBERT_ATLAS_GRAPHS"
 
@@ -60,8 +60,8 @@ class Graphs:
                 reason = str(error).partition("\n")[0]
                 raise AtlasError(
                     f"A step cannot be recorded as a CUDA graph: {reason}. The loss of a new task "
-                    f"or method must not read numbers on the CPU; {_SWITCH}=0 trains without "
-                    "graphs, more slowly."
+                    "or method must not read numbers on the CPU, and recordings take memory; "
+                    f"{_SWITCH}=0 trains without graphs, more slowly."
                 ) from error
         else:
             for name, tensor in pinned(batch).items():
