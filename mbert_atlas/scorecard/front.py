@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 
 from mbert_atlas.corpora.cards import corpora_read
-from mbert_atlas.scorecard.results import cost_of, data_read
-from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render, where
-from mbert_atlas.scorecard.verdicts import NOT_RUN
-from mbert_atlas.scorecard.views import ClaimView, claim_views, finding
+from mbert_atlas.labels import listed
+from mbert_atlas.scorecard.results import cost_of, data_read, with_sizes
+from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render
+from mbert_atlas.scorecard.verdicts import NOT_RUN, VERDICTS
+from mbert_atlas.scorecard.views import ClaimView, claim_views, count_verdicts, finding, headlines
 
 
 def write_index(
@@ -39,18 +40,28 @@ def write_index(
         )
         run = [view for view in views if _was_run(view)]
         is_first = "yes" if any(view.row["headline"] for view in views) else ""
-        headlines = [view for view in run if view.row["headline"] == is_first]
-        section: dict[str, Any] = {"key": key, "title": title, "headlines": headlines}
-        section["finding"] = finding(of_paper, where(setting))
-        section["run"] = [view for view in run if view not in headlines]
-        section["not_run"] = [view for view in views if view not in run]
+        shown = [view for view in run if view.row["headline"] == is_first]
+        section: dict[str, Any] = {"key": key, "title": title, "shown": shown}
+        section["finding"] = finding(of_paper)
+        section["counts"] = count_verdicts(headlines(of_paper))
+        section["encoders"] = _encoders_by_artifact(setting, key)
+        section["run"] = [view for view in run if view not in shown]
+        not_run = [view for view in views if view not in run]
+        section["not_run"] = sorted(not_run, key=lambda view: view.row["headline"] != "yes")
         section["figures"] = [one for one in figures if one.paper == key]
+        order = sorted(section["figures"], key=lambda one: "corrected" not in one.path.name)
+        section["pictures"] = {one.artifact: one for one in reversed(order)}  # the first one stays
         papers.append(section)
     render(
         "index.html.j2",
         output,
         setting,
         papers=papers,
+        used_verdicts=[
+            name
+            for name in VERDICTS
+            if any(counts[name] for paper in papers for counts in paper["counts"].values())
+        ],
         facts=run_facts(claims, setting, output.parent, root),
         links=links,
         measurements=root / "measurements",
@@ -76,12 +87,38 @@ def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) 
             f"{len(claims[['paper', 'id']].drop_duplicates())} claims in their texts"
         ),
         "data": data_read(root),
-        "encoders": "\n".join(encoders),
+        "encoders": "\n".join(_in_words(_encoders(setting, root)) or encoders),
         "when": f"{date.fromtimestamp(file.stat().st_mtime):%d %B %Y}" if file.is_file() else "",
         "how long": cost_of(folder / "cost.csv"),
         "version": ", ".join(f"{name} {versions[name]}" for name in ("mbert-atlas", "torch")),
     }
     return {name: text for name, text in facts.items() if text}
+
+
+def _encoders(setting: Setting, root: Path) -> dict[str, str]:
+    """Return source and size of the encoders that were used, by name; none without a record."""
+    used = setting.record.get("encoders", {})
+    described = with_sizes(used, root)
+    return {name: described[name] for name in used}
+
+
+def _encoders_by_artifact(setting: Setting, paper: str) -> dict[str, list[str]]:
+    """Return the encoders of a paper's artifacts; empty if all have the same, or without record."""
+    artifacts = setting.record.get("artifacts", {})
+    found = {
+        name.rpartition("/")[2]: item["encoders"]
+        for name, item in artifacts.items()
+        if name.startswith(f"{paper}/") and item.get("encoders")
+    }
+    return found if len({*map(tuple, found.values())}) > 1 else {}
+
+
+def _in_words(encoders: Mapping[str, str]) -> list[str]:
+    """Return what encoders are, each once, with their names in the config."""
+    names: dict[str, list[str]] = {}
+    for name, text in encoders.items():
+        names.setdefault(text, []).append(f"“{name}”")
+    return [f"{text} ({listed(same)} in the config)" for text, same in names.items()]
 
 
 def write_claims(claims: pd.DataFrame, output: Path, *, setting: Setting, library: Path) -> None:

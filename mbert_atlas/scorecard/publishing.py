@@ -18,7 +18,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_text
 from mbert_atlas.plan.records import PaperPlan
-from mbert_atlas.scorecard.results import COMPARABLE, FACTS, Results, read_results
+from mbert_atlas.scorecard.results import COMPARABLE, ENCODER, FACTS, Results, read_results
 from mbert_atlas.scorecard.rules import NO_REPORTED_VALUE
 from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
@@ -85,7 +85,7 @@ def publish(
         listed = "".join(
             f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
             for name, text in facts.items()
-            if name not in _ON_INDEX
+            if name not in _ON_INDEX and not name.startswith(ENCODER)
         )
         text = read_text(index).replace("</dl>", f"{listed}</dl>", 1)  # that of its facts
         index.write_text(text, encoding="utf-8")

@@ -129,10 +129,14 @@ def _facts(folder: Path, label: str, claims: pd.DataFrame) -> dict[str, str]:
     page = next(iter(sorted((folder / "papers").glob("*.html"))), folder)
     listed = _FACT.findall(_first(_PROVENANCE, _text(page)))
     stated = {html.unescape(name): html.unescape(text) for name, text in listed}
-    encoders = {name: stated.pop(name) for name in list(stated) if name.startswith(ENCODER)}
+    encoders = {
+        name.removeprefix(ENCODER): stated.pop(name)
+        for name in list(stated)
+        if name.startswith(ENCODER)
+    }
     if (record := folder / "provenance.json").is_file():  # the config may have others
         used = read_json(record)["encoders"]
-        encoders = {name: encoders[name] for name in encoders if name.removeprefix(ENCODER) in used}
+        encoders = {name: encoders[name] for name in encoders if name in used}
     preset = stated.pop(PRESET, "")
     was_run = claims[claims["verdict"] != NOT_RUN]
     runs = [path for path in root.glob("runs/*/seed*") if "-draw" not in path.parts[-2]]
@@ -141,7 +145,7 @@ def _facts(folder: Path, label: str, claims: pd.DataFrame) -> dict[str, str]:
         "run": name or label,
         COMPARABLE: (f"no, {world}" if world else "yes") if index else "",
         PRESET: preset,
-        **_with_sizes(encoders, root),
+        **{ENCODER + name: text for name, text in with_sizes(encoders, root).items()},
         "data": data_read(root),
         "protocols": ", ".join(was_run["protocol"].unique()),
         "seeds": ", ".join(map(str, sorted(seeds))),
@@ -161,10 +165,10 @@ def _first(pattern: re.Pattern[str], text: str) -> str:
     return html.unescape(match[1]) if match else ""
 
 
-def _with_sizes(encoders: Mapping[str, str], root: Path) -> dict[str, str]:
+def with_sizes(encoders: Mapping[str, str], root: Path) -> dict[str, str]:
     """Return where each encoder comes from and how large it is, as far as files state it."""
     paths = sorted(root.glob("encoders/*/*/config.json"))
-    sizes = {ENCODER + path.parts[-3]: size_of(path) for path in paths}
+    sizes = {path.parts[-3]: size_of(path) for path in paths}
     return {
         name: ", ".join(filter(None, [encoders.get(name), sizes.get(name)]))
         for name in {**encoders, **sizes}
@@ -190,6 +194,7 @@ def cost_of(path: Path) -> str:
         return ""
     cost = pd.read_csv(path)
     hours = {kind: cost[f"{kind}_hours"].sum() for kind in ("wall", "cpu", "gpu")}
-    text = f"{hours['wall']:.2g} hours of jobs, {hours['cpu']:.2g} CPU hours"
+    text = f"{hours['cpu']:.2g} CPU hours"
     text += f", {hours['gpu']:.2g} GPU hours" if hours["gpu"] else ""
-    return f"{text}, at most {cost['peak_memory_mb'].max() / 1000:.2g} GB a job"
+    text += f", in jobs of {hours['wall']:.2g} hours in total"
+    return f"{text}, each with at most {cost['peak_memory_mb'].max() / 1000:.2g} GB"

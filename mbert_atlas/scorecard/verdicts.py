@@ -15,8 +15,17 @@ from scipy.stats import false_discovery_control
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells
-from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
+from mbert_atlas.scorecard.claims import (
+    CellEffect,
+    Cells,
+    Claim,
+    Claims,
+    Expected,
+    Weights,
+    cells_of,
+)
 from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
+from mbert_atlas.scorecard.rules import is_gain
 
 HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"
@@ -36,9 +45,9 @@ COLUMNS = (
 ``p`` is the level at which the verdict would just be reached, ``q`` is p corrected for the number
 of claims; ``detectable`` the distance from a border that is decided with 80% power,
 ``seeds_to_decide`` how many seeds would decide, both of undecided claims; ``effect_of`` is
-``difference`` (of conditions) or ``level``; ``reported_bears_out`` is ``yes`` if the paper's own
-numbers agree with the claim; ``headline`` is ``yes`` for claims of the abstract that the index
-shows first; ``metric`` are the metrics of its cells, apart by spaces."""
+``difference`` (of conditions, or numbers that are gains) or ``level``; ``reported_bears_out`` is
+``yes`` if the paper's own numbers agree with the claim; ``headline`` is ``yes`` for claims of the
+abstract that the index shows first; ``metric`` are the metrics of its cells, apart by spaces."""
 _NUMBERS = (
     *("effect", "low", "high", "cells", "p", "q", "detectable", "seeds_to_decide"),
     *("above", "below", "reported"),
@@ -117,7 +126,7 @@ def read_verdicts(path: Path | str) -> pd.DataFrame:
 
 
 def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
-    is_difference = any(difference.minus for difference in claim.effect)
+    is_difference = _is_difference(claim)
     region = claim.expect.text("+" if is_difference else "")
     varying = {column for cell in cells for column in cell.place}
     noun = _NOUNS.get(min(varying), min(varying)) if len(varying) == 1 else "case"
@@ -133,9 +142,22 @@ def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
     }
 
 
+def _is_difference(claim: Claim) -> bool:
+    """Return whether an effect compares conditions, or its cells do, as gains over one."""
+    return any(each.minus for each in claim.effect) or all(
+        is_gain(metric, condition)
+        for cells in _sides(claim)
+        for metric in cells["metric"]
+        for condition in cells.get("condition", [""])
+    )
+
+
 def _metrics(claim: Claim) -> dict[str, None]:
-    sides = (cells for each in claim.effect for _, cells in claim.sides(each))
-    return {metric: None for cells in sides for metric in cells["metric"]}
+    return {metric: None for cells in _sides(claim) for metric in cells["metric"]}
+
+
+def _sides(claim: Claim) -> list[Cells]:
+    return [cells for each in claim.effect for _, cells in claim.sides(each)]
 
 
 def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> dict[str, object]:

@@ -63,6 +63,11 @@ class ClaimView:
     outcomes: list[Outcome]  # by protocol
     unit: str = ""  # of its effects, with the metric
 
+    @property
+    def agrees(self) -> bool:
+        """Whether it has the same result under all protocols, which may have the same runs."""
+        return len({(one.verdict, one.effect, one.limiting) for one in self.outcomes}) == 1
+
 
 def claim_views(
     claims: pd.DataFrame,
@@ -99,20 +104,25 @@ def unit(metrics: str, effect_of: str) -> str:
     names = metrics.split()
     percent = [rules.full_scale(name, "") == 100 or rules.is_gain(name, "") for name in names]
     percent = [each or "percent" in name for each, name in zip(percent, names, strict=True)]
-    is_level = effect_of == "level" and not any(rules.is_gain(name, "") for name in names)
-    word = ("% " if is_level else "points ") if all(percent) else ""
+    word = ("% " if effect_of == "level" else "points ") if all(percent) else ""
     labels = dict.fromkeys(label(name).removesuffix(" (%)") for name in names)
     return f"{word}({'; '.join(labels)})"
 
 
-def finding(claims: pd.DataFrame, where: str) -> str:
+def headlines(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the headline claims of a paper; all of its claims, if it has none."""
+    chosen = claims[claims["headline"] == "yes"]
+    return claims if chosen.empty else chosen
+
+
+def finding(claims: pd.DataFrame) -> str:
     """Return the verdicts on the headline claims of a paper as a sentence.
 
-    ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided on synthetic data, under both
-    protocols.`` A paper without headline claims is described by all of its claims.
+    ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided, under both protocols.`` A
+    paper without headline claims is described by all of its claims.
     """
     kind = "headline claim" if (claims["headline"] == "yes").any() else "claim"
-    counted = claims[claims["headline"] == "yes"] if kind != "claim" else claims
+    counted = headlines(claims)
     total = counted["id"].nunique()
     kinds = f"{total} {kind}{'s' if total > 1 else ''}"
     if (counted["verdict"] == NOT_RUN).all():
@@ -120,9 +130,8 @@ def finding(claims: pd.DataFrame, where: str) -> str:
     of_protocol = count_verdicts(counted)
     published, corrected = (_in_words(of_protocol[name], total) for name in PROTOCOLS)
     if (counted.groupby("id")["verdict"].nunique() == 1).all():
-        return f"Of {kinds} {corrected} {where}, under both protocols."
-    start = f"Of {kinds} {published} {where} (published protocol)"
-    return f"{start}; under the corrected protocol {corrected}."
+        return f"Of {kinds} {corrected}, under both protocols."
+    return f"Of {kinds} {corrected}; under the published protocol {published}."
 
 
 def _in_words(counts: Mapping[str, int], total: int) -> str:

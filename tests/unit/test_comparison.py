@@ -69,7 +69,7 @@ def test_the_page_says_what_each_run_is_and_needs_no_other_file(
         "data": "2 languages in all, from XNLI",
         "protocols": "published, corrected",
         "seeds": "1, 2",  # not that of the search
-        "cost": "0.5 hours of jobs, 1.5 CPU hours, at most 0.9 GB a job",
+        "cost": "1.5 CPU hours, in jobs of 0.5 hours in total, each with at most 0.9 GB",
     }.items():
         assert facts[name] == f"<td>{expected}</td>" * 2, name
     assert "<dt>encoder trimmed</dt><dd>12 layers of 384, 72,592 subwords</dd>" in text

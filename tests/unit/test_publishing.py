@@ -85,9 +85,9 @@ def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
     assert facts == read_results([run])[0].facts | {"hardware": "two <cores>"}
     assert {"encoder mbert", "data", "versions", "date", "cost"} < facts.keys()
     index, readme = ((copy / name).read_text("utf-8") for name in ("index.html", "README.md"))
-    assert "<dt>encoder mbert</dt><dd>folder e5</dd>" in index
+    assert "<dt>encoders</dt><dd>folder e5 (“mbert” in the config)\n" in index
     assert "<dt>hardware</dt><dd>two &lt;cores&gt;</dd>" in index
-    for value in ("mbert-atlas ", "2 languages in all", "0.5 hours of jobs"):
+    for value in ("mbert-atlas ", "2 languages in all", "1.5 CPU hours"):
         assert index.count(value) == 1, value
     assert "| seeds | 1, 2 |" in readme
     assert f"| {PAPER} | corrected | 1 | 1 | 0 | 0 | 0 | 2 |" in readme

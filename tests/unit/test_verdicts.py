@@ -106,6 +106,23 @@ def test_the_effect_in_the_papers_numbers(tmp_path: Path) -> None:
     assert (mean["reported"], mean["reported_bears_out"]) == (pytest.approx(0.5), "yes")
 
 
+@pytest.mark.parametrize(
+    ("plus", "minus", "kind", "expected"),
+    [
+        ("adjusted", "", "level", "above 1"),
+        ("adjusted", "original", "difference", "above +1"),
+        ("adjusted_delta", "", "difference", "above +1"),  # measured as gains
+        (["adjusted_delta", "adjusted"], "", "level", "above 1"),
+    ],
+)
+def test_effects_are_differences_or_levels(
+    tmp_path: Path, plus: object, minus: str, kind: str, expected: str
+) -> None:
+    effect = {"plus": {"condition": plus}} | ({"minus": {"condition": minus}} if minus else {})
+    row = rows(tmp_path, cells_with(60, 60), effect=effect, expect={"above": 1}, over="mean")
+    assert (row["effect_of"], row["expected"]) == (kind, expected)
+
+
 def test_a_missing_side_is_not_run(tmp_path: Path) -> None:
     row = rows(tmp_path, {key("adjusted"): measured(60)})
     assert row["verdict"] == NOT_RUN

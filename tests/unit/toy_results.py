@@ -1,5 +1,6 @@
 """Results folders of a paper made up, written by the functions that write real ones."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -126,11 +127,14 @@ def finished_run(
         cost=pd.read_csv(shown / "cost.csv"),
     )
     links = {"claims.csv": "verdicts", "scorecard.html": "numbers", "report.html": "figures"}
+    used = {"table1": ["mbert"], "table2": ["mbert", "trimmed"]}
+    artifacts = {f"{paper}/{name}": {"encoders": names} for name, names in used.items()}
+    record = {"encoders": {"mbert": encoder, "trimmed": "here"}, "artifacts": artifacts}
     write_index(
         claims,
         shown / "index.html",
         titles={paper: "Toy et al. (2020)"},
-        setting=setting,
+        setting=replace(setting, record=record),
         figures=[figure],
         links=links,
         root=folder,
