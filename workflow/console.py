@@ -207,7 +207,7 @@ def _seconds(workflow: Any, jobs: list[Any]) -> dict[Any, float]:
 
     try:
         expected = expected_seconds(workflow)
-    except (AtlasError, OSError, ValueError, TypeError, LookupError):
+    except (AtlasError, OSError, ValueError, LookupError):
         expected = {}
     return {job: expected.get(job, 1.0) for job in jobs}
 

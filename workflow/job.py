@@ -22,11 +22,25 @@ ROOT = Path(__file__).resolve().parents[1]
 _LOG_BYTES = 1_000_000
 """Bytes that are kept of the log of earlier attempts."""
 _NOTE_SECONDS = 60.0
+SHARING = "MBERT_ATLAS_SHARING"
+"""Variable of the environment with the number of jobs that share what SLURM allocates."""
 
 
 def note_of(log: str | Path) -> Path:
     """Return the file in which a job with this log notes the state of its attempt."""
     return Path(log).with_suffix(".attempt.json")
+
+
+def read_note(log: str | Path) -> dict[str, Any]:
+    """Return the state of the attempt of a job with this log: `ended`, `sentence`, `seconds`.
+
+    It is empty if the job has not started, or its state could not be written.
+    """
+    try:
+        note: dict[str, Any] = json.loads(note_of(log).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        note = {}
+    return note
 
 
 def function_of(snakemake: Snakemake) -> Callable[[Snakemake], None]:
@@ -70,7 +84,8 @@ def run(snakemake: Snakemake) -> None:
     if torch is not None and torch.cuda.is_initialized():
         from mbert_atlas.scorecard.cost import GPU_NOTE
 
-        logging.info(GPU_NOTE.format(count=torch.cuda.device_count()))
+        sharing = int(os.environ.get(SHARING, 1))
+        logging.info(GPU_NOTE.format(count=torch.cuda.device_count() / sharing))
     logging.info("done in %.1f s", time.monotonic() - note.started)
     note.write("done")
 

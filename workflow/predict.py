@@ -65,9 +65,14 @@ def all_jobs(workflow: Any) -> dict[Any, Job]:
     }
 
 
-@cache
 def expected_seconds(workflow: Any) -> dict[Any, float]:
     """Return how long each job that has still to run is expected to take."""
+    return _expected_seconds(workflow.dag)
+
+
+@cache  # the terminal and the executor both need them
+def _expected_seconds(dag: Any) -> dict[Any, float]:
+    workflow = dag.workflow
     jobs = all_jobs(workflow)
     measured, elsewhere = learn(list(jobs.values())), read_rates(TABLES / "rates.csv")
     has_gpus = not workflow.local_exec or "gpu" in workflow.global_resources

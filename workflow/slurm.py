@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from snakemake_executor_plugin_slurm.job_status_query import (
 from snakemake_executor_plugin_slurm.utils import get_job_wildcards
 
 from mbert_atlas.errors import AtlasError
+from workflow.job import SHARING, note_of, read_note
+from workflow.sharing import SharedJob, members_of, shared
 
 CHECKED_WITH = "2.8.0"
 PAUSES = (10, 20, 40, 80, 160, 300, 300, 300, 300, 300)
@@ -54,6 +57,7 @@ FAILED = {
     *("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL"),
     *("OUT_OF_MEMORY", "REVOKED", "TIMEOUT"),
 }
+_ENDS = {*FAILED, "PREEMPTED"}
 
 
 def install() -> None:
@@ -139,12 +143,15 @@ def check_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
 
 
 def reason(log: Path, rule: str) -> str:
-    """Return the last error of a job, else SLURM's; empty if there is none."""
+    """Return the last error of a job, else SLURM's; empty if there is none.
+
+    Without the name of a rule, only SLURM's: a job of several logs the errors of all.
+    """
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
-    for start in (f"{rule}: ", "slurmstepd", "srun: error: "):
+    for start in (*([f"{rule}: "] if rule else []), "slurmstepd", "srun: error: "):
         if matches := [line for line in lines if line.startswith(start)]:
             return matches[-1]
     return ""
@@ -156,7 +163,7 @@ def _expected(workflow: Any) -> dict[Any, float]:
 
     try:
         return expected_seconds(workflow)
-    except (AtlasError, OSError, ValueError, TypeError, LookupError):
+    except (AtlasError, OSError, ValueError, LookupError):
         return {}
 
 
@@ -180,10 +187,41 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         self._ending = threading.Event()
         self._submission = threading.local()
         self._submitted: set[str] = set()
+        self._shared: set[str] = set()  # among these
         self._missed: dict[str, int] = {}
         self._silent = False
         self._expected = _expected(workflow)
         super().__init__(workflow, logger)
+
+    def run_jobs(self, jobs: Sequence[Any]) -> None:
+        """Submit jobs, some of them as one job of SLURM."""
+        alone = []
+        for members in shared(jobs, self._expected):
+            if len(members) == 1:
+                alone += members
+                continue
+            for job in members:
+                note_of(job.log[0]).unlink(missing_ok=True)  # of a run that was killed
+                self.run_job_pre(job)
+            self._job_submission_executor.submit(self.run_job, SharedJob(members))
+        super().run_jobs(alone)
+
+    @property
+    def cores(self) -> Any:
+        """CPUs of the Snakemake inside a job."""
+        return getattr(self._submission, "cores", None) or super().cores
+
+    def additional_general_args(self) -> str:
+        """Return how the Snakemake inside a job runs: by srun, or several jobs as processes."""
+        if getattr(self._submission, "cores", None):
+            return "--executor local"
+        arguments: str = super().additional_general_args()
+        return arguments
+
+    def get_job_exec_prefix(self, job: Any) -> str:
+        """Return what precedes the Snakemake inside a job."""
+        number = len(members_of(job))
+        return f"export {SHARING}={number}" if number > 1 else ""
 
     def run_job(self, job: Any) -> None:
         """Submit a job; retry while no scheduler answers, or while it accepts no more jobs."""
@@ -215,9 +253,12 @@ class PatientExecutor(Executor):  # type: ignore[misc]
 
         An attempt that was too short is noted, resumes from its last checkpoint, and gets all.
         """
+        members = members_of(job)
         if job.attempt == 1 and not job.is_group() and job in self._expected:
-            minutes = LEAST_MINUTES + math.ceil(SLACK * self._expected[job] / 60)
-            job.resources.runtime = min(job.resources.runtime, minutes)
+            seconds = sum(self._expected[member] for member in members)
+            minutes = LEAST_MINUTES + math.ceil(SLACK * seconds / 60)
+            for each in {id(each): each for each in (job, *members)}.values():
+                each.resources.runtime = min(each.resources.runtime, minutes)
 
     def _submit(self, job: Any, *, is_last: bool, again: bool = False) -> _Outcome:
         """Submit a job, unless an earlier attempt had succeeded; return how that went."""
@@ -230,22 +271,28 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             self._report_job_submission_threadsafe(accepted)
             return _Outcome.ENDED
         self._submission.is_last, self._submission.outcome = is_last, _Outcome.ENDED
+        self._submission.cores = job.threads if isinstance(job, SharedJob) else None
         super().run_job(job)
         outcome: _Outcome = self._submission.outcome
         return outcome
 
     def _report_job_error_threadsafe(self, job_info: SubmittedJobInfo, msg: str) -> None:
+        """Report that a job was not submitted, unless it will be."""
         said = msg.partition("sbatch call:")[0]
         if accepts_no_more(said):
             self._submission.outcome = _Outcome.FULL
         elif NO_ANSWER.search(said) and not getattr(self._submission, "is_last", True):
             self._submission.outcome = _Outcome.UNANSWERED
         else:
-            super()._report_job_error_threadsafe(job_info, msg)
+            for member in members_of(job_info.job):
+                super()._report_job_error_threadsafe(replace(job_info, job=member), msg)
 
     def _report_job_submission_threadsafe(self, job_info: SubmittedJobInfo) -> None:
         self._submitted.add(job_info.external_jobid)
-        super()._report_job_submission_threadsafe(job_info)
+        if isinstance(job_info.job, SharedJob):
+            self._shared.add(job_info.external_jobid)
+        for member in members_of(job_info.job):
+            super()._report_job_submission_threadsafe(replace(job_info, job=member))
 
     def _accepted(self, job: Any, listing: str) -> SubmittedJobInfo | None:
         """Return the job in SLURM if sbatch submitted it and only its answer was lost."""
@@ -271,7 +318,9 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         has_ended = False
         for job in active_jobs:
             state = states.get(job.external_jobid, "")
-            if state == "COMPLETED":
+            is_shared = job.external_jobid in self._shared
+            note = read_note(job.job.log[0]) if is_shared and state in _ENDS else {}
+            if state == "COMPLETED" or note.get("ended") == "done":
                 self.report_job_success(job)
             elif state == "PREEMPTED":
                 # The attempt does not count. It resumes from its last checkpoint.
@@ -282,7 +331,8 @@ class PatientExecutor(Executor):  # type: ignore[misc]
                 self._job_submission_executor.submit(self.run_job, job.job)
             elif state in FAILED:
                 log = job.aux["slurm_logfile"]
-                why = reason(log, job.job.name) or "It left no reason in its log."
+                why = note.get("sentence") or reason(log, "" if is_shared else job.job.name)
+                why = why or "It left no reason in its log."
                 said = f"SLURM job {job.external_jobid} ended as {state}. {why}\n"
                 self.report_job_error(job, msg=said, aux_logs=[str(log)])
             else:

@@ -9,7 +9,6 @@
 - It disables Snakemake's default rate limit, whose timers pile up (docs/footguns.md).
 """
 
-import json
 import os
 import shutil
 import signal
@@ -24,7 +23,7 @@ from snakemake.exceptions import WorkflowError
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.locks import take_lock
-from workflow.job import note_of
+from workflow.job import note_of, read_note
 
 Shortage = Literal["time", "memory", "nothing"] | None
 _ENDS: defaultdict[tuple[str, str], list[Shortage]] = defaultdict(list)
@@ -130,14 +129,10 @@ def _learn(job: Any, logger: Any) -> None:
 
 def _read(job: Any) -> Mapping[str, Any]:
     """Return and delete the note of an attempt; empty if it wrote none."""
+    note = read_note(job.log[0]) if job.log else {}
     for log in job.log:
-        try:
-            note: dict[str, Any] = json.loads(note_of(log).read_text(encoding="utf-8"))
-            note_of(log).unlink()
-            return note
-        except (OSError, ValueError):
-            break
-    return {}
+        note_of(log).unlink(missing_ok=True)
+    return note
 
 
 def short_of(note: Mapping[str, Any], minutes: Any) -> Shortage:

@@ -69,7 +69,7 @@ class Job:
     limit: float | None = None  # its time limit in seconds
     seconds: float | None = None  # how long it took, if it has been run
     cpu_seconds: float = math.nan  # CPU time of that; NaN if it was not measured
-    gpus: int = 0  # that it used, or requests
+    gpus: float = 0  # that it used, or requests
     threads: int = 1  # CPU cores that it holds
     is_local: bool = False  # it runs where Snakemake does
     todo: bool = True  # it has still to run

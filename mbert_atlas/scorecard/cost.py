@@ -15,9 +15,9 @@ COLUMNS = (
     *("paper", "stage", "jobs", "wall_hours", "cpu_hours", "gpu_hours", "peak_memory_mb"),
     "jobs_without_reading",
 )
-GPU_NOTE = "used {count} GPU(s)"
-"""What a job writes to its log at its end if it computed on GPUs."""
-_GPU_NOTE = re.compile(re.escape(GPU_NOTE).replace(re.escape("{count}"), "([0-9]+)"))
+GPU_NOTE = "used {count:g} GPU(s)"
+"""What a job writes to its log at its end if it computed on GPUs, or on a part of one."""
+_GPU_NOTE = re.compile(re.escape(GPU_NOTE).replace(re.escape("{count:g}"), "([0-9.]+)"))
 
 
 def collect_cost(
@@ -61,12 +61,15 @@ def collect_cost(
     return frame.groupby(["paper", "stage"], as_index=False).agg(sums)
 
 
-def gpus_used(log: Path) -> int:
-    """Return on how many GPUs a job computed, by its log; 0 if there is none."""
+def gpus_used(log: Path) -> float:
+    """Return on how many GPUs a job computed, by its log; 0 if there is none.
+
+    Of a GPU that jobs shared, that is a part; of several attempts, the last one counts.
+    """
     if not log.exists():
         return 0
     with open_text(log) as stream:
-        return max((int(note[1]) for note in map(_GPU_NOTE.search, stream) if note), default=0)
+        return [0.0, *(float(note[1]) for note in map(_GPU_NOTE.search, stream) if note)][-1]
 
 
 def read_benchmark(path: Path) -> list[tuple[float, float, float]]:

@@ -80,10 +80,10 @@ class _Site(Workflow):
         """Start again what of the cluster does not run."""
         subprocess.run([SCRIPT, "up", "site"], env=self.environment, check=True)
 
-    def forget_seed1(self) -> None:
+    def forget(self, seed: int = 1) -> None:
         (self.folder / TARGET).unlink(missing_ok=True)  # else nothing needs the predictions
-        for name in ("results/tiny/runs/nli/seed1", _STATE):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+        for name in ("runs", "state"):
+            shutil.rmtree(self.folder / f"results/tiny/{name}/nli/seed{seed}", ignore_errors=True)
 
     def trainings(self, printed: str) -> list[str]:
         """States of the jobs that a run submitted; only seed 1 was to be trained."""
@@ -91,9 +91,9 @@ class _Site(Workflow):
         assert {job.rule for job in jobs} <= {"finetune"}, "something was done again"
         return [job.state.partition(" ")[0] for job in jobs]
 
-    def resumed(self) -> bool:
-        """Whether an attempt at seed 1 went on from a checkpoint."""
-        logs = (self.folder / "results/tiny/logs/finetune/nli").glob("seed1.log*")
+    def resumed(self, seed: int = 1) -> bool:
+        """Whether an attempt at a seed went on from a checkpoint."""
+        logs = (self.folder / "results/tiny/logs/finetune/nli").glob(f"seed{seed}.log*")
         return any(re.search(r"resumes after step [1-9]", log.read_text()) for log in logs)
 
 
@@ -112,7 +112,7 @@ def run(world: tuple[_Site, bytes]) -> Iterator[_Site]:
     """Seed 1 is to be trained again. Afterwards: the plain command, and the same bytes."""
     workflow, undisturbed = world
     workflow.up()
-    workflow.forget_seed1()
+    workflow.forget()
     yield workflow
     workflow.stop()
     code, printed = workflow.plain()
@@ -128,6 +128,33 @@ def test_training_is_killed(run: _Site) -> None:
     assert code == 0, printed
     assert run.trainings(printed) == ["FAILED", "COMPLETED"]
     assert run.resumed()
+
+
+def test_one_of_two_seeds_that_share_a_job_is_killed(run: _Site) -> None:
+    """The other one counts; it is trained again alone, from its checkpoint."""
+    run.forget(2)
+    profile = run.folder / "slurm/config.yaml"
+    kept = profile.read_text()
+    profile.write_text(kept.replace("  # seeds_per_job: 4", "  seeds_per_job: 2"))
+    logs = [run.folder / f"results/tiny/logs/finetune/nli/seed{seed}.log" for seed in (1, 2)]
+    for log in logs:
+        log.with_name(f".{log.name}").unlink()  # of all attempts
+    try:
+        job = run.train()
+        state = run.folder / "results/tiny/state/nli/seed2"
+        run.wait_for(lambda: list(state.glob("step-*")), "a checkpoint of seed 2")
+        scripts = run.processes(job, ".snakemake/scripts/")
+        outputs = {Path(os.readlink(f"/proc/{one}/fd/1")).name: one for one in scripts}
+        assert {".seed1.log", ".seed2.log"} <= outputs.keys()
+        os.kill(outputs[".seed2.log"], signal.SIGKILL)
+        code, printed = run.finish()
+    finally:
+        profile.write_text(kept)
+    assert code == 0, printed
+    assert run.trainings(printed) == ["FAILED", "COMPLETED"]
+    assert [log.read_text().count("====") for log in logs] == [1, 2]
+    assert run.resumed(2)
+    assert not run.resumed(1)
 
 
 def test_scancel(run: _Site) -> None:

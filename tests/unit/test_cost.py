@@ -49,7 +49,8 @@ def test_cost_by_paper_and_stage(tmp_path: Path) -> None:
     ]
     log = tmp_path / "logs" / "finetune" / "nli-hi.published" / "seed1.log"
     log.parent.mkdir(parents=True)
-    log.write_text(f"INFO root: {GPU_NOTE.format(count=2)}\nINFO root: done in 3600.0 s\n")
+    attempts = [GPU_NOTE.format(count=1), GPU_NOTE.format(count=0.25)]  # the last one with others
+    log.write_text("".join(f"INFO root: {note}\nINFO root: done\n" for note in attempts))
     log.with_name("seed2.log").write_text("INFO root: done in 1800.0 s\n")
     frame = collect_cost(
         files,
@@ -61,7 +62,7 @@ def test_cost_by_paper_and_stage(tmp_path: Path) -> None:
     by = {(row.paper, row.stage): row for row in frame.itertuples()}
     training = by["adjusting2020", "training"]
     assert (training.jobs, training.wall_hours, training.cpu_hours) == (2, 1.5, 2.5)
-    assert (training.gpu_hours, training.peak_memory_mb) == (2.0, 1000)
+    assert (training.gpu_hours, training.peak_memory_mb) == (0.25, 1000)
     corpora = by["shared", "corpora"]
     assert (corpora.jobs, corpora.jobs_without_reading, corpora.gpu_hours) == (2, 1, 0)
     assert corpora.wall_hours == pytest.approx(0.02)

@@ -1,6 +1,9 @@
 """Every preset and every target plans; bad configs end in one sentence before anything starts."""
 
+import math
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -86,3 +89,22 @@ def test_rule_files_do_not_share_names():
         for name in set(re.findall(r"^(?:def )?(\w+)(?:\(.*\):| = )", path.read_text(), re.M))
     ]
     assert sorted(defined) == sorted(set(defined))
+
+
+_EXPECTED = """
+from workflow import dryrun, predict
+with dryrun.planned(["highlights"], ["config/demo.yaml"], {"run": "new"}, cores=8) as workflow:
+    expected = predict.expected_seconds(workflow)
+    assert expected.keys() == {*workflow.dag.needrun_jobs(exclude_finished=False)}
+    assert predict.expected_seconds(workflow) is expected  # computed once
+print(*expected.values())
+"""
+
+
+def test_every_job_has_an_expected_time():
+    """The terminal's progress and the first time limits on SLURM rest on it."""
+    command = [sys.executable, "-c", _EXPECTED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    seconds = list(map(float, done.stdout.split()))
+    assert len({*seconds}) > 20, done.stderr
+    assert all(0 < number < math.inf for number in seconds)

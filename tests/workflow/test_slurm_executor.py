@@ -38,12 +38,16 @@ rule here:
     shell: "touch {output}"
 """
 # Stands in for every program of SLURM. `plan.json`: for each submission what it does, and what else
-# the queue holds. A submitted job "runs" by making its outputs, if it ends as COMPLETED.
+# the queue holds. A submitted job "runs" by making its outputs, if it ends as COMPLETED; with the
+# state "by running", sbatch runs its command, and ends with it.
 _PROGRAM = """
-import fcntl, json, os, re, sys
+import fcntl, json, os, re, subprocess, sys
 from pathlib import Path
 folder = Path(__file__).parent
 name, arguments = Path(sys.argv[0]).name, sys.argv[1:]
+if name == "srun":
+    command = arguments[arguments.index(sys.executable):]
+    os.execv(command[0], command)
 lock = (folder / "lock").open("w")
 fcntl.flock(lock, fcntl.LOCK_EX)
 with (folder / "calls").open("a") as calls:
@@ -54,17 +58,20 @@ if name == "sbatch":
     value = dict(zip(arguments, arguments[1:]))
     number = sum(1 for line in (folder / "calls").open() if line.startswith('["sbatch"'))
     step = plan["submissions"].get(str(number), {})
-    state = step.get("state", "COMPLETED")
+    state = step.get("state", plan["state"])
+    if state == "by running":
+        done = subprocess.run(arguments[-1].partition("=")[2], shell=True, capture_output=True)
+        state = "FAILED" if done.returncode else "COMPLETED"
+    elif state == "COMPLETED":
+        made = value["--comment"].rpartition("_")[2]
+        for path in (made, made + ".more"):
+            Path(path).write_text("made")
     if state:
         with queue.open("a") as rows:
             print(number, state, value["--job-name"], value["--comment"], os.getcwd(),
                   sep="|", file=rows)
         log = Path(value["--output"].replace("%j", str(number)))
         log.write_text(step.get("log", ""))
-        if state == "COMPLETED":
-            made = value["--comment"].rpartition("_")[2]
-            for path in (made, made + ".more"):
-                Path(path).write_text("made")
     if "says" in step:
         sys.exit(step["says"])
     print(number)
@@ -122,8 +129,10 @@ class _Folder:
         submissions: dict[str, dict[str, str]] | None = None,
         queue: list[list[str]] | None = None,
         silent: list[int] | None = None,
+        state: str = "COMPLETED",
     ) -> None:
         plan = {"submissions": submissions or {}, "queue": queue or [], "silent": silent or []}
+        plan |= {"state": state}
         (self.path / "programs/plan.json").write_text(json.dumps(plan))
 
     def calls(self, program: str) -> list[list[str]]:
@@ -136,7 +145,7 @@ def folder(tmp_path: Path) -> _Folder:
     (tmp_path / "Snakefile").write_text(_SNAKEFILE)
     programs = tmp_path / "programs"
     programs.mkdir()
-    for name in ("sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo", "sacctmgr"):
+    for name in ("sbatch", "srun", "squeue", "sacct", "scancel", "scontrol", "sinfo", "sacctmgr"):
         (programs / name).write_text(f"#!{sys.executable}\n{_PROGRAM}")
         (programs / name).chmod(0o755)
     for name in ("calls", "queue"):
@@ -357,6 +366,53 @@ def test_a_first_attempt_requests_the_time_that_it_should_need(folder: _Folder) 
     ]
     assert sorted(limits[:2]) == [("a", "37"), ("b", "480")]  # 30 min and four times 100 s
     assert sorted(limits[2:]) == [("a", "480"), ("b", "480")]
+
+
+_SEEDS = """
+from workflow import predict, slurm
+slurm.install()
+predict.expected_seconds = lambda workflow: {
+    job: 1e4 if job.wildcards.get("run") == "long" else 60.0 for job in workflow.dag.jobs
+}
+rule all:
+    input: "long/1", "long/2", "short/1", "short/2", "short/3"
+rule train:
+    output: "{run}/{seed}"
+    log: "logs/{run}/{seed}.log"
+    threads: 2
+    resources: mem_mb=100, runtime=480, gpu=1, attempt=lambda wildcards, attempt: attempt
+    shell:
+        "echo {wildcards.run} {wildcards.seed} >> started;"
+        " [ {wildcards.run}{wildcards.seed}{resources.attempt} != short21 ];"
+        " touch {output};"
+        " echo '{{\\"ended\\": \\"done\\"}}' > logs/{wildcards.run}/{wildcards.seed}.attempt.json"
+"""
+
+
+def test_short_seeds_share_a_job_and_one_that_fails_runs_alone(folder: _Folder) -> None:
+    (folder.path / "Snakefile").write_text(_SEEDS)
+    folder.plan(state="by running")
+    code, printed = folder.run("seeds_per_job=2", "--keep-going", "--printshellcmds")
+    assert code == 0, printed
+    calls = [
+        (
+            " ".join(map("".join, re.findall(r"train:run=(\w+),seed=(\d)", call[-1]))),
+            *(call[call.index(option) + 1] for option in ("-t", "--mem")),
+            *re.findall(r"--cores (\S+)", call[-1]),
+        )
+        for call in folder.calls("sbatch")
+    ]
+    # Half an hour and four times what both should take; memory and CPUs of both.
+    assert sorted(calls) == [
+        ("long1", "480", "100", "'all'"),
+        ("long2", "480", "100", "'all'"),
+        ("short1 short2", "38", "200", "4"),
+        ("short2", "480", "100", "'all'"),
+        ("short3", "34", "100", "'all'"),
+    ]
+    assert all("--gpus=1" in call for call in folder.calls("sbatch"))
+    started = sorted((folder.path / "started").read_text().splitlines())
+    assert started == ["long 1", "long 2", "short 1", "short 2", "short 2", "short 3"]
 
 
 _WITH_GPU = """
