@@ -36,7 +36,7 @@ def planned(
     The other arguments are those after ``--configfile``, ``--config`` and ``--cores``; a job gets
     no more threads than there are cores. The program exits if Snakemake can't plan the targets.
     """
-    # Quiet as it is, a dry run would describe every job: half of its time.
+    # Quiet as it is, a dry run would describe every job: a fifth of its time.
     DryRun.run_job_pre = lambda executor, job: None
     triggers = {RerunTrigger.MTIME, RerunTrigger.PARAMS, RerunTrigger.INPUT}  # as in the profiles
     settings = ConfigSettings(config=dict(config), configfiles=list(map(Path, configfiles)))
