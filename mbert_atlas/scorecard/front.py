@@ -40,12 +40,12 @@ def write_index(
         )
         run = [view for view in views if _was_run(view)]
         is_first = "yes" if any(view.row["headline"] for view in views) else ""
-        shown = [view for view in run if view.row["headline"] == is_first]
-        section: dict[str, Any] = {"key": key, "title": title, "shown": shown}
+        first = [view for view in run if view.row["headline"] == is_first]
+        section: dict[str, Any] = {"key": key, "title": title, "first": first}
         section["finding"] = finding(of_paper)
         section["counts"] = count_verdicts(headlines(of_paper))
         section["encoders"] = _encoders_by_artifact(setting, key)
-        section["run"] = [view for view in run if view not in shown]
+        section["run"] = [view for view in run if view not in first]
         not_run = [view for view in views if view not in run]
         section["not_run"] = sorted(not_run, key=lambda view: view.row["headline"] != "yes")
         section["figures"] = [one for one in figures if one.paper == key]
@@ -105,12 +105,12 @@ def _encoders(setting: Setting, root: Path) -> dict[str, str]:
 def _encoders_by_artifact(setting: Setting, paper: str) -> dict[str, list[str]]:
     """Return the encoders of a paper's artifacts; empty if all have the same, or without record."""
     artifacts = setting.record.get("artifacts", {})
-    found = {
+    encoders = {
         name.rpartition("/")[2]: item["encoders"]
         for name, item in artifacts.items()
         if name.startswith(f"{paper}/") and item.get("encoders")
     }
-    return found if len({*map(tuple, found.values())}) > 1 else {}
+    return encoders if len({*map(tuple, encoders.values())}) > 1 else {}
 
 
 def _in_words(encoders: Mapping[str, str]) -> list[str]:
