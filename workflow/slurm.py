@@ -257,7 +257,7 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         if job.attempt == 1 and not job.is_group() and job in self._expected:
             seconds = sum(self._expected[member] for member in members)
             minutes = LEAST_MINUTES + math.ceil(SLACK * seconds / 60)
-            for each in {id(each): each for each in (job, *members)}.values():
+            for each in (job, *members):
                 each.resources.runtime = min(each.resources.runtime, minutes)
 
     def _submit(self, job: Any, *, is_last: bool, again: bool = False) -> _Outcome:
