@@ -12,7 +12,7 @@ from toy_results import PAPER, finished_run
 from toy_scorecard import ADJUSTED, CONTINUAL, CONTRASTS, NAMES, ORIGINAL, TITLES, score, seeds
 
 from mbert_atlas.files import write_json
-from mbert_atlas.scorecard.front import write_claims
+from mbert_atlas.scorecard.front import write_claims, write_index
 from mbert_atlas.scorecard.interactive import write_library
 from mbert_atlas.scorecard.pages import write_page
 from mbert_atlas.scorecard.tables import write_alignment_page, write_tables
@@ -137,6 +137,17 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
     for claim in ("Replay helps.", "Nobody runs this."):
         assert page.folded.count(claim) == page.text.count(claim) == 1
     assert 'href="measurements/"' in text
+
+
+def test_totals_of_the_published_protocol_are_in_brackets(run: Path) -> None:
+    claims = read_verdicts(run / "claims.csv")
+    holds = (claims["protocol"] == "published") & (claims["verdict"] == HOLDS)
+    claims.loc[holds, "verdict"] = UNDECIDED
+    shown = {"titles": {PAPER: "Toy et al. (2020)"}, "figures": [], "links": {}, "root": run}
+    write_index(claims, run / "index.html", setting=TOY, **shown)
+    glance = (run / "index.html").read_text("utf-8").partition("</table>")[0]
+    cells = re.findall(r'<td class="number">(.*?)</td>', glance)
+    assert cells == ["1 (0)", "1", "0 (1)", "1"] * 2  # of the paper, of all
 
 
 def pages(run: Path) -> list[Path]:
