@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small small-highlights encoder test test-all test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format lock clean
+.PHONY: help setup demo demo-all small small-highlights encoder test test-all test-more test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -67,7 +67,9 @@ test: $(INSTALLED) ## lint, unit tests, dry runs, and the demo's highlights with
 	rm -rf $(MBERT_ATLAS_DEMO)
 	$(PYTEST) -m demo
 
-test-all: test ## `test`, then the whole demo and the demo on a disposable SLURM cluster
+test-all: test test-more ## `test`, then the whole demo and the demo on a disposable SLURM cluster
+
+test-more: $(INSTALLED) ## what `test-all` adds to `test`
 	$(MAKE) --jobs 2 --output-sync=target test-demo-all test-cluster
 
 test-quick: $(INSTALLED) ## unit tests and dry runs

@@ -44,6 +44,15 @@ class Difference(ConfigModel):
         """The columns in which its terms differ."""
         return {*chain(*self.plus, *self.minus)}
 
+    @property
+    def text(self) -> str:
+        """Its terms by their names in these columns, ``adjusted − original``; may be empty."""
+        sides = [
+            " + ".join(" ".join(",".join(names) for names in cells.values()) for cells in side)
+            for side in (self.plus, self.minus)
+        ]
+        return " − ".join(filter(None, sides))
+
 
 class Expected(ConfigModel):
     """The expected region, in the unit of the metric (points for scores in percent)."""
@@ -73,10 +82,12 @@ class Expected(ConfigModel):
         """Return the region as text, numbers with or without their sign (``+`` or empty)."""
         low, high = self.above, self.below
         if low is not None and high is not None:
-            return f"within ±{high:g}" if low == -high else f"from {low:g} to {high:g}"
-        if high is None:
-            return "positive" if low == 0 else f"above {low:{sign}g}"
-        return "negative" if high == 0 else f"below {high:{sign}g}"
+            text = f"within ±{high:g}" if low == -high else f"from {low:g} to {high:g}"
+        elif high is None:
+            text = "positive" if low == 0 else f"above {low:{sign}g}"
+        else:
+            text = "negative" if high == 0 else f"below {high:{sign}g}"
+        return text.replace("-", "−")
 
 
 class Claim(ConfigModel):
@@ -210,11 +221,20 @@ def _check_reported(
                     raise line.error(problem, f"correct it, or list it under `reported` in {path}")
 
 
-def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
-    """Return the cells of a paper's claim of which all terms are among those with numbers."""
-    of_paper = [key for key in keys if key[0] == paper]
-    cells = [cell for difference in claim.effect for cell in _cells(claim, difference, of_paper)]
-    varying = [name for name in COLUMNS if len({cell.place[name] for cell in cells} - {""}) > 1]
+def cells_of(
+    claim: Claim, paper: str, keys: Iterable[Key], reported: Iterable[Key] = ()
+) -> list[CellEffect]:
+    """Return the cells of a paper's claim of which all terms are among those with numbers.
+
+    Their places distinguish them from each other, and from those with ``reported`` numbers.
+    """
+    numbers = ([key for key in some if key[0] == paper] for some in (keys, reported))
+    cells, others = (
+        [cell for difference in claim.effect for cell in _cells(claim, difference, some)]
+        for some in numbers
+    )
+    named = [cell.place for cell in [*cells, *others]]
+    varying = [name for name in COLUMNS if len({place[name] for place in named} - {""}) > 1]
     return [cell._replace(place={name: cell.place[name] for name in varying}) for cell in cells]
 
 

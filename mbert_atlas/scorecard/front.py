@@ -1,5 +1,6 @@
 """The page to start from: what was run, on what, with which findings; and a table of all claims."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -10,8 +11,14 @@ import pandas as pd
 from mbert_atlas.corpora.cards import corpora_read
 from mbert_atlas.labels import listed
 from mbert_atlas.scorecard.results import cost_of, data_read, with_sizes
-from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render
-from mbert_atlas.scorecard.verdicts import NOT_RUN, VERDICTS
+from mbert_atlas.scorecard.templates import (
+    FigureLink,
+    Setting,
+    artifact_name,
+    provenance,
+    render,
+)
+from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import ClaimView, claim_views, count_verdicts, finding, headlines
 
 
@@ -44,7 +51,7 @@ def write_index(
         section: dict[str, Any] = {"key": key, "title": title, "first": first}
         section["finding"] = finding(of_paper)
         section["counts"] = count_verdicts(headlines(of_paper))
-        section["encoders"] = _encoders_by_artifact(setting, key)
+        section["encoders"] = _encoders_by_claim(setting, key, first)
         section["run"] = [view for view in run if view not in first]
         not_run = [view for view in views if view not in run]
         section["not_run"] = sorted(not_run, key=lambda view: view.row["headline"] != "yes")
@@ -62,6 +69,16 @@ def write_index(
             for name in VERDICTS
             if any(counts[name] for paper in papers for counts in paper["counts"].values())
         ],
+        verdicts_given={*claims["verdict"]},
+        decided={
+            verdict: [
+                (section, view)
+                for section in papers
+                for view in section["first"]
+                if view.verdicts["corrected"] == verdict
+            ]
+            for verdict in (HOLDS, DOES_NOT_HOLD)
+        },
         facts=run_facts(claims, setting, output.parent, root),
         links=links,
         measurements=root / "measurements",
@@ -102,15 +119,29 @@ def _encoders(setting: Setting, root: Path) -> dict[str, str]:
     return {name: described[name] for name in used}
 
 
-def _encoders_by_artifact(setting: Setting, paper: str) -> dict[str, list[str]]:
-    """Return the encoders of a paper's artifacts; empty if all have the same, or without record."""
-    artifacts = setting.record.get("artifacts", {})
-    encoders = {
+def _encoders_by_claim(setting: Setting, paper: str, views: Sequence[ClaimView]) -> dict[str, str]:
+    """Return the encoders of the artifacts that each claim compares, if the paper has several.
+
+    Those of a hub have their name there. Without record of runs, there are none.
+    """
+    names = {
+        name: match[1] if (match := re.match(r"\S+/(\S+) at ", source)) else name
+        for name, source in setting.record.get("encoders", {}).items()
+    }
+    used = {
         name.rpartition("/")[2]: item["encoders"]
-        for name, item in artifacts.items()
+        for name, item in setting.record.get("artifacts", {}).items()
         if name.startswith(f"{paper}/") and item.get("encoders")
     }
-    return encoders if len({*map(tuple, encoders.values())}) > 1 else {}
+    texts = {}
+    for view in views if len({*map(tuple, used.values())}) > 1 else ():
+        compared = [view.row["artifact"], *view.row["contrast"].split()]
+        artifacts = [name for name in dict.fromkeys(compared) if name in used]
+        encoders = sorted({names[encoder] for name in artifacts for encoder in used[name]})
+        if artifacts:
+            places = listed([artifact_name(name) for name in artifacts])
+            texts[view.row["id"]] = f"encoders of {places}: {', '.join(encoders)}"
+    return texts
 
 
 def _in_words(encoders: Mapping[str, str]) -> list[str]:

@@ -194,7 +194,7 @@ def cost_of(path: Path) -> str:
         return ""
     cost = pd.read_csv(path)
     hours = {kind: cost[f"{kind}_hours"].sum() for kind in ("wall", "cpu", "gpu")}
-    text = f"{hours['cpu']:.2g} CPU hours"
+    text = f"{hours['wall']:.2g} hours if all jobs ran one after the other"
+    text += f", {hours['cpu']:.2g} CPU hours"
     text += f", {hours['gpu']:.2g} GPU hours" if hours["gpu"] else ""
-    text += f", in jobs of {hours['wall']:.2g} hours in total"
-    return f"{text}, each with at most {cost['peak_memory_mb'].max() / 1000:.2g} GB"
+    return f"{text}; at most {cost['peak_memory_mb'].max() / 1000:.2g} GB of memory a job"

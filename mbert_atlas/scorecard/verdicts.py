@@ -38,7 +38,7 @@ COLUMNS = (
     *("paper", "id", "claim", "verdict", "effect", "low", "high", "basis", "cells", "cell"),
     *("p", "q", "detectable", "seeds_to_decide"),
     *("protocol", "artifact", "place", "effect_of", "expected", "above", "below"),
-    *("reported", "reported_bears_out", "note", "headline", "metric"),
+    *("reported", "reported_bears_out", "note", "headline", "metric", "contrast"),
 )
 """Columns of claims.csv. ``low`` and ``high`` are the ends of the interval, ``basis`` its source;
 ``cells`` is the number of cells, ``cell`` the limiting case where the effect is not their mean;
@@ -47,7 +47,8 @@ of claims; ``detectable`` the distance from a border that is decided with 80% po
 ``seeds_to_decide`` how many seeds would decide, both of undecided claims; ``effect_of`` is
 ``difference`` (of conditions, or numbers that are gains) or ``level``; ``reported_bears_out`` is
 ``yes`` if the paper's own numbers agree with the claim; ``headline`` is ``yes`` for claims of the
-abstract that the index shows first; ``metric`` are the metrics of its cells, apart by spaces."""
+abstract that the index shows first; ``metric`` are the metrics of its cells, apart by spaces;
+``contrast`` are the conditions, artifacts or other names whose difference the effect is."""
 _NUMBERS = (
     *("effect", "low", "high", "cells", "p", "q", "detectable", "seeds_to_decide"),
     *("above", "below", "reported"),
@@ -101,7 +102,9 @@ def verdicts(
         numbers = stated.with_means(printed)
         for name, claim in stated.claims.items():
             of_paper = cells_of(claim, paper, numbers)
-            cells = {protocol: cells_of(claim, paper, ours[protocol]) for protocol in PROTOCOLS}
+            cells = {
+                protocol: cells_of(claim, paper, ours[protocol], numbers) for protocol in PROTOCOLS
+            }
             common = {"paper": paper, "id": name} | _of_paper(claim, of_paper, numbers)
             common |= _as_columns(claim, [*of_paper, *chain(*cells.values())])
             for protocol in PROTOCOLS:
@@ -137,6 +140,7 @@ def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
         **claim.expect.model_dump(),
         "headline": "yes" if claim.headline else "",
         "metric": " ".join(_metrics(claim)),
+        "contrast": "; ".join(filter(None, (difference.text for difference in claim.effect))),
         "effect_of": "difference" if is_difference else "level",
         "expected": region + scopes[claim.over],
     }

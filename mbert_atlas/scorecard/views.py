@@ -50,6 +50,7 @@ class Outcome:
     effect: str = ""  # with its interval
     basis: str = ""  # of the interval, and the limiting case if there is one
     limiting: str = ""  # that case
+    unit: str = ""  # of the effect, with the metric unless the case names it
     q: str = ""  # of a claim that holds or does not
     plot: Mapping[str, float | None] | None = None  # pixels of its effect, interval, region, ...
 
@@ -61,7 +62,12 @@ class ClaimView:
     row: dict[str, Any]  # of :func:`.verdicts.verdicts`, under the first protocol
     reported: str  # the effect in the paper's own numbers; empty if it has none
     outcomes: list[Outcome]  # by protocol
-    unit: str = ""  # of its effects, with the metric
+    contrasts: list[str]  # of which its effect is the difference: "adjusted − original"
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Its verdict by protocol."""
+        return {one.protocol: one.verdict for one in self.outcomes}
 
     @property
     def agrees(self) -> bool:
@@ -95,18 +101,22 @@ def claim_views(
         named = (conditions or {}).get(f"{first['paper']}/{first['artifact']}", {})
         of_claim = {**names, **named}
         outcomes = [_outcome(record, of_claim, scale, columns) for record in records]
-        views.append(ClaimView(first, text, outcomes, unit(first["metric"], first["effect_of"])))
+        contrasts = [_named(each, of_claim) for each in first["contrast"].split("; ") if each]
+        views.append(ClaimView(first, text, outcomes, contrasts))
     return views
 
 
-def unit(metrics: str, effect_of: str) -> str:
-    """Return the unit of an effect: ``points (accuracy)``, ``% (LAS; F1)``, ``(AUC)``."""
+def unit(metrics: str, effect_of: str, *, named: bool = False) -> str:
+    """Return the unit of an effect: ``points (accuracy)``, ``% (LAS; F1)``, ``(AUC)``.
+
+    If the metric is ``named`` next to it, ``points``, ``%`` or nothing.
+    """
     names = metrics.split()
     percent = [rules.full_scale(name, "") == 100 or rules.is_gain(name, "") for name in names]
     percent = [each or "percent" in name for each, name in zip(percent, names, strict=True)]
-    word = ("% " if effect_of == "level" else "points ") if all(percent) else ""
+    word = ("%" if effect_of == "level" else "points") if all(percent) else ""
     labels = dict.fromkeys(label(name).removesuffix(" (%)") for name in names)
-    return f"{word}({'; '.join(labels)})"
+    return word if named else f"{word} ({'; '.join(labels)})".lstrip()
 
 
 def headlines(claims: pd.DataFrame) -> pd.DataFrame:
@@ -194,7 +204,7 @@ def _outcome(
         return Outcome(record["protocol"], NOT_RUN)
     text, digits = effect_and_interval(record)
     cells, basis = int(record["cells"]), record["basis"]
-    limiting = " ".join(_name(part, names) for part in record["cell"].split())
+    limiting = _named(record["cell"], names)
     if limiting:
         basis += f"; limiting case: {limiting} (1 of {cells})"
     elif cells > 1:
@@ -206,7 +216,10 @@ def _outcome(
         basis += f"; p {_level(record['p'])}, q {_level(record['q'])}"
         q = _level(record["q"]).removeprefix("= ")
     plot = {column: _place(record[column], *scale) for column in plotted}
-    return Outcome(record["protocol"], record["verdict"], text, basis, limiting, q, plot)
+    metrics = record["metric"].split()
+    metric = [name for name in metrics if name in record["cell"].split()]
+    measured = unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric))
+    return Outcome(record["protocol"], record["verdict"], text, basis, limiting, measured, q, plot)
 
 
 def _level(number: float) -> str:
@@ -217,6 +230,13 @@ def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     seeds = record["seeds_to_decide"]
     text = f"{seeds:.0f} seeds would decide" if seeds > 0 else "no number of seeds would decide"
     return f"detectable: {record['detectable']:.{digits}f} from the border; {text}"
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    """Return names in a text, apart by spaces and commas, as pages show them."""
+    return re.sub(r"[^\s,]*[^\s,+−][^\s,]*", lambda part: _name(part[0], names), text).replace(
+        ",", ", "
+    )
 
 
 def _name(part: str, names: Mapping[str, str]) -> str:

@@ -69,7 +69,8 @@ def test_the_page_says_what_each_run_is_and_needs_no_other_file(
         "data": "2 languages in all, from XNLI",
         "protocols": "published, corrected",
         "seeds": "1, 2",  # not that of the search
-        "cost": "1.5 CPU hours, in jobs of 0.5 hours in total, each with at most 0.9 GB",
+        "cost": "0.5 hours if all jobs ran one after the other, 1.5 CPU hours; "
+        "at most 0.9 GB of memory a job",
     }.items():
         assert facts[name] == f"<td>{expected}</td>" * 2, name
     assert "<dt>encoder trimmed</dt><dd>12 layers of 384, 72,592 subwords</dd>" in text
@@ -95,6 +96,7 @@ def verdict_rows(*verdicts: str) -> pd.DataFrame:
     """A claim's verdicts under both protocols, run by run."""
     unknown = dict.fromkeys(COLUMNS, float("nan"))
     texts = {"effect_of": "level", "metric": "", "basis": "", "cell": "", "cells": 1, "effect": 1.0}
+    texts["contrast"] = ""
     return pd.DataFrame(
         [
             {**unknown, **texts, "id": "one", "verdict": verdict, "protocol": protocol}

@@ -111,7 +111,7 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
     assert "test 2 of the 4 claims" in facts["what was run"]
     assert facts["data"].startswith('2 languages in all, from XNLI; <a href="#data">')
     assert facts["xnli"] == "XNLI (CC BY-NC 4.0); xnli.zip"
-    assert facts["how long"].startswith("1.5 CPU hours, in jobs of 0.5 hours in total")
+    assert facts["how long"].startswith("0.5 hours if all jobs ran one after the other, 1.5 C")
     encoders = facts["encoders"].split("\n")
     assert encoders[0] == "folder e5 (“mbert” in the config)"
     assert re.fullmatch(r"here, .*384.* \(“trimmed” in the config\)", encoders[1])
@@ -125,8 +125,14 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
     assert "2 claims that were not run, among them 1 headline claim" in text
     glance, _, rest = text.partition("</table>")
     assert re.findall(r">(\d+)</td>", glance) == ["1", "1", "1"] * 2  # of the paper, of all
+    lists, _, rest = rest.partition('<ul class="soft">')
+    named = re.findall(r'<span class="verdict v-([\w-]+)">|<a href="#toy2020">(.*?)</a>', lists)
+    assert [verdict or html.unescape(claim) for verdict, claim in named] == [
+        *("holds", "Adjustment helps <Russian>.", "does-not-hold", "Adjustment helps Hindi.")
+    ]
+    assert "effect: adjusted − original" in rest
     rows = [row.split("</tr>")[0] for row in rest.split("<tr>")[2:]]
-    assert all("encoders: mbert</span>" in row for row in rows)  # another table has more
+    assert all("encoders of Table 1: mbert</span>" in row for row in rows)  # another table has more
     assert [re.findall(r"Adjustment helps [^.]*|Replay helps", row) for row in rows] == [
         *(["Adjustment helps &lt;Russian&gt;"], ["Adjustment helps Hindi"])
     ]
