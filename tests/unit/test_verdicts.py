@@ -81,6 +81,19 @@ def test_the_limiting_case_decides(
     assert row["expected"] == f"positive in {scope[over]}"
 
 
+def test_a_case_that_was_run_alone_is_named(tmp_path: Path) -> None:
+    cells = {name: cell for name, cell in cells_with(54, 53).items() if "ru" in name}
+    row = rows(tmp_path, cells, over="every")
+    assert (row["cells"], row["cell"]) == (1, "ru")  # the paper has Hindi, too
+
+
+def test_a_claim_states_what_its_effect_is_the_difference_of(tmp_path: Path) -> None:
+    row = rows(tmp_path, cells_with(54, 53))
+    assert row["contrast"] == "adjusted − original"
+    level = {"plus": {"condition": ["adjusted", "original"]}}
+    assert rows(tmp_path, cells_with(54, 53), effect=level)["contrast"] == "adjusted,original"
+
+
 def test_a_verdict_that_one_cell_can_bring_about_takes_a_wider_interval(tmp_path: Path) -> None:
     """p = .53 and .5 of 10,000: a standard error of .7064; z(1 - .025 / 3) = 2.394."""
     for over, expect, z in (
