@@ -205,7 +205,9 @@ def _outcome(
     text, digits = effect_and_interval(record)
     cells, basis = int(record["cells"]), record["basis"]
     limiting = _named(record["cell"], names)
-    if limiting:
+    if limiting and cells == 1:
+        basis += f"; only case: {limiting}"
+    elif limiting:
         basis += f"; limiting case: {limiting} (1 of {cells})"
     elif cells > 1:
         basis += f"; mean of {cells}"
@@ -234,9 +236,8 @@ def _would_decide(record: Mapping[str, Any], digits: int) -> str:
 
 def _named(text: str, names: Mapping[str, str]) -> str:
     """Return names in a text, apart by spaces and commas, as pages show them."""
-    return re.sub(r"[^\s,]*[^\s,+−][^\s,]*", lambda part: _name(part[0], names), text).replace(
-        ",", ", "
-    )
+    text = re.sub(r"[^\s,]*[^\s,+−][^\s,]*", lambda part: _name(part[0], names), text)
+    return text.replace(",", ", ")
 
 
 def _name(part: str, names: Mapping[str, str]) -> str:
