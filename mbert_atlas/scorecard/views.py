@@ -206,7 +206,8 @@ def _outcome(
     cells, basis = int(record["cells"]), record["basis"]
     limiting = _named(record["cell"], names)
     if limiting and cells == 1:
-        basis += f"; only case: {limiting}"
+        limiting += ", the only case run"
+        basis += f"; {limiting}"
     elif limiting:
         basis += f"; limiting case: {limiting} (1 of {cells})"
     elif cells > 1:
@@ -236,8 +237,8 @@ def _would_decide(record: Mapping[str, Any], digits: int) -> str:
 
 def _named(text: str, names: Mapping[str, str]) -> str:
     """Return names in a text, apart by spaces and commas, as pages show them."""
-    text = re.sub(r"[^\s,]*[^\s,+−][^\s,]*", lambda part: _name(part[0], names), text)
-    return text.replace(",", ", ")
+    spaced = text.replace(",", ", ")
+    return re.sub(r"[^\s,]*[^\s,+−][^\s,]*", lambda part: _name(part[0], names), spaced)
 
 
 def _name(part: str, names: Mapping[str, str]) -> str:
