@@ -39,26 +39,10 @@ def write_index(
     description, ``root`` is the folder of the run, with its data and measurements, ``part`` the
     part of the run that is shown, if not all. Raises AtlasError if the disk is full.
     """
-    papers = []
-    for key, title in titles.items():
-        of_paper = claims[claims["paper"] == key]
-        views = claim_views(
-            of_paper, setting.names, comparable=setting.comparable, conditions=setting.conditions
-        )
-        run = [view for view in views if _was_run(view)]
-        is_first = "yes" if any(view.row["headline"] for view in views) else ""
-        first = [view for view in run if view.row["headline"] == is_first]
-        section: dict[str, Any] = {"key": key, "title": title, "first": first}
-        section["finding"] = finding(of_paper)
-        section["counts"] = count_verdicts(headlines(of_paper))
-        section["encoders"] = _encoders_by_claim(setting, key, first)
-        section["run"] = [view for view in run if view not in first]
-        not_run = [view for view in views if view not in run]
-        section["not_run"] = sorted(not_run, key=lambda view: view.row["headline"] != "yes")
-        section["figures"] = [one for one in figures if one.paper == key]
-        order = sorted(section["figures"], key=lambda one: "corrected" not in one.path.name)
-        section["pictures"] = {one.artifact: one for one in reversed(order)}  # the first one stays
-        papers.append(section)
+    papers = [
+        _section(claims[claims["paper"] == key], key, title, setting, figures)
+        for key, title in titles.items()
+    ]
     render(
         "index.html.j2",
         output,
@@ -85,6 +69,37 @@ def write_index(
         corpora=corpora_read(root / "data"),
         part=part,
     )
+
+
+def _section(
+    claims: pd.DataFrame,
+    key: str,
+    title: str,
+    setting: Setting,
+    figures: Sequence[FigureLink],
+) -> dict[str, Any]:
+    """Return what the page shows of one paper."""
+    views = claim_views(
+        claims, setting.names, comparable=setting.comparable, conditions=setting.conditions
+    )
+    run = [view for view in views if _was_run(view)]
+    is_first = "yes" if any(view.row["headline"] for view in views) else ""
+    first = [view for view in run if view.row["headline"] == is_first]
+    not_run = [view for view in views if view not in run]
+    of_paper = [one for one in figures if one.paper == key]
+    order = sorted(of_paper, key=lambda one: "corrected" not in one.path.name)
+    return {
+        "key": key,
+        "title": title,
+        "first": first,
+        "finding": finding(claims),
+        "counts": count_verdicts(headlines(claims)),
+        "encoders": _encoders_by_claim(setting, key, first),
+        "run": [view for view in run if view not in first],
+        "not_run": sorted(not_run, key=lambda view: view.row["headline"] != "yes"),
+        "figures": of_paper,
+        "pictures": {one.artifact: one for one in reversed(order)},  # the first one stays
+    }
 
 
 def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) -> dict[str, str]:

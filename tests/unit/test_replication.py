@@ -210,9 +210,21 @@ def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
 def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
     key = f"{claims['paper'].iloc[0]}/{claims['artifact'].iloc[0]}"
     conditions = {key: {"bert_20_200k": "window 9"}}
-    named = claims.assign(cell="bert_20_200k hi")
-    better, _ = claim_views(named, {"hi": "Hindi"}, comparable=False, conditions=conditions)
-    assert "limiting case: window 9 Hindi (1 of" in better.outcomes[0].basis
+    for cells, text in (
+        (3, "limiting case: window 9 Hindi (1 of 3)"),
+        (1, "window 9 Hindi, the only"),
+    ):
+        named = claims.assign(cell="bert_20_200k hi", cells=cells)
+        better, _ = claim_views(named, {"hi": "Hindi"}, comparable=False, conditions=conditions)
+        assert text in better.outcomes[0].basis
+
+
+def test_commas_in_names_stay(claims: pd.DataFrame) -> None:
+    key = f"{claims['paper'].iloc[0]}/{claims['artifact'].iloc[0]}"
+    conditions = {key: {"bert_20_200k": "30,000 sentences"}}
+    some = claims.assign(contrast="bert_20_200k,hi − en")
+    better, _ = claim_views(some, {"hi": "Hindi"}, comparable=False, conditions=conditions)
+    assert better.contrasts == ["30,000 sentences, Hindi − en"]
 
 
 def test_prose_without_the_heading_gives_nothing() -> None:
