@@ -114,7 +114,7 @@ def parse(gpu: bool) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    return common.parse(parser, tasks=["nli"], examples=12, batch_size=4, repeats=1, threads=1)
+    return common.parse(parser, examples=12, batch_size=4, repeats=1, threads=1)
 
 
 def make_config(gpu: bool, vocabulary: int, classes: int) -> BertConfig:

@@ -375,7 +375,7 @@ predict.expected_seconds = lambda workflow: {
     job: 1e4 if job.wildcards.get("run") == "long" else 60.0 for job in workflow.dag.jobs
 }
 rule all:
-    input: "long/1", "short/1", "short/2"
+    input: "long/1", "long/2", "short/1", "short/2", "short/3"
 rule train:
     output: "{run}/{seed}"
     log: "logs/{run}/{seed}.log"
@@ -405,12 +405,14 @@ def test_short_seeds_share_a_job_and_one_that_fails_runs_alone(folder: _Folder) 
     # Half an hour and four times what both should take; memory and CPUs of both.
     assert sorted(calls) == [
         ("long1", "480", "100", "'all'"),
+        ("long2", "480", "100", "'all'"),
         ("short1 short2", "38", "200", "4"),
         ("short2", "480", "100", "'all'"),
+        ("short3", "34", "100", "'all'"),
     ]
     assert all("--gpus=1" in call for call in folder.calls("sbatch"))
     started = sorted((folder.path / "started").read_text().splitlines())
-    assert started == ["long 1", "short 1", "short 2", "short 2"]
+    assert started == ["long 1", "long 2", "short 1", "short 2", "short 2", "short 3"]
 
 
 _WITH_GPU = """
