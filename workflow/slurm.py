@@ -283,6 +283,15 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             self._submission.outcome = _Outcome.FULL
         elif NO_ANSWER.search(said) and not getattr(self._submission, "is_last", True):
             self._submission.outcome = _Outcome.UNANSWERED
+        elif isinstance(job_info.job, SharedJob) and not NO_ANSWER.search(said):
+            # No node may have the memory of all: that takes no attempt of any.
+            members = job_info.job.members
+            self.logger.warning(
+                f"SLURM rejects a job of {len(members)} seeds of rule {job_info.job.name}, which "
+                f"are submitted alone. {said.strip()}"
+            )
+            for member in members:
+                self._job_submission_executor.submit(self.run_job, member)
         else:
             for member in members_of(job_info.job):
                 super()._report_job_error_threadsafe(replace(job_info, job=member), msg)

@@ -415,6 +415,18 @@ def test_short_seeds_share_a_job_and_one_that_fails_runs_alone(folder: _Folder) 
     assert started == ["long 1", "long 2", "short 1", "short 2", "short 2", "short 3"]
 
 
+def test_seeds_whose_job_fits_no_node_are_submitted_alone(folder: _Folder) -> None:
+    (folder.path / "Snakefile").write_text(_SEEDS)
+    rejected = {"says": "sbatch: error: Memory specification can not be satisfied", "state": ""}
+    folder.plan({"1": rejected}, state="by running")
+    code, printed = folder.run("seeds_per_job=2", "--retries=0", "--", "short/1", "short/3")
+    assert code == 0, printed
+    assert "SLURM rejects a job of 2 seeds of rule train, which are submitted alone" in printed
+    assert "Memory specification can not be satisfied" in printed
+    memory = [call[call.index("--mem") + 1] for call in folder.calls("sbatch")]
+    assert memory == ["200", "100", "100"]
+
+
 _WITH_GPU = """
 from workflow import slurm
 slurm.install()
