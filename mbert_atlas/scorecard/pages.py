@@ -156,9 +156,7 @@ def write_replication(
     shows the shared part of the cost next to the paper's. Raises AtlasError if the disk is full.
     """
     claims = claims[claims["paper"] == paper]
-    views = claim_views(
-        claims, setting.names, comparable=setting.comparable, conditions=setting.conditions
-    )
+    views = claim_views(claims, setting)
     sections = []
     for key in artifacts:
         labels = setting.labels(f"{paper}/{key}", contrasts)
@@ -167,7 +165,7 @@ def write_replication(
             "key": key,
             "views": [view for view in views if view.row["artifact"] == key],
             "figures": [
-                (each.title, data_url(each), each.caption)
+                (each.title, data_url(each.path), each.caption)
                 for each in figures
                 if each.artifact == key
             ],
@@ -192,9 +190,9 @@ def write_replication(
     )
 
 
-def data_url(figure: FigureLink) -> str:
+def data_url(figure: Path) -> str:
     """Return the smaller of a figure's SVG and PNG as a data URL."""
-    both = (figure.path, figure.path.with_suffix(".png"))
+    both = (figure, figure.with_suffix(".png"))
     smallest = min(filter(Path.exists, both), key=lambda path: path.stat().st_size)
     content = base64.b64encode(smallest.read_bytes()).decode()
     return f"data:{_TYPES[smallest.suffix]};base64,{content}"

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import label, language, listed
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.templates import artifact_name
+from mbert_atlas.scorecard.templates import Setting, artifact_name
 from mbert_atlas.scorecard.verdicts import (
     DOES_NOT_HOLD,
     HOLDS,
@@ -75,18 +75,10 @@ class ClaimView:
         return len({(one.verdict, one.effect, one.limiting) for one in self.outcomes}) == 1
 
 
-def claim_views(
-    claims: pd.DataFrame,
-    names: Mapping[str, str],
-    *,
-    comparable: bool,
-    conditions: Mapping[str, Mapping[str, str]] | None = None,
-) -> list[ClaimView]:
-    """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect.
-
-    ``names`` are those of languages, ``conditions`` those of conditions by ``paper/artifact``.
-    """
-    columns = ["effect", "low", "high", "above", "below", *(["reported"] if comparable else [])]
+def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
+    """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect."""
+    columns = ["effect", "low", "high", "above", "below"]
+    columns += ["reported"] if setting.comparable else []
     views = []
     for _, rows in claims.groupby("id", sort=False):
         records = [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
@@ -98,10 +90,10 @@ def claim_views(
         numbers = [number for number in numbers if math.isfinite(number)] or [0.0]
         margin = 0.08 * ((max(numbers) - min(numbers)) or 1.0)
         scale = (min(numbers) - margin, max(numbers) + margin)
-        named = (conditions or {}).get(f"{first['paper']}/{first['artifact']}", {})
-        of_claim = {**names, **named}
-        outcomes = [_outcome(record, of_claim, scale, columns) for record in records]
-        contrasts = [_named(each, of_claim) for each in first["contrast"].split("; ") if each]
+        conditions = setting.conditions.get(f"{first['paper']}/{first['artifact']}", {})
+        names = {**setting.names, **conditions}
+        outcomes = [_outcome(record, names, scale, columns) for record in records]
+        contrasts = [_named(each, names) for each in first["contrast"].split("; ") if each]
         views.append(ClaimView(first, text, outcomes, contrasts))
     return views
 

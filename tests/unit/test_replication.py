@@ -130,9 +130,7 @@ def test_a_level_has_no_plus_sign(measurements: Path, reported: Path) -> None:
     by_id = {"level": Claim.model_validate(level), "gain": claim("It helps.", "adjusted")}
     stated = Claims(claims=by_id)
     frame = verdicts({"toy2020": stated}, [measurements], [reported], languages=["en", "ru"])
-    texts = {
-        view.row["id"]: view.outcomes[0].effect for view in claim_views(frame, {}, comparable=False)
-    }
+    texts = {view.row["id"]: view.outcomes[0].effect for view in claim_views(frame, WORLD)}
     assert texts["level"].startswith("60.0 [5")
     assert texts["gain"].startswith("+10.0 [+")
 
@@ -200,30 +198,31 @@ def test_only_runs_off_the_papers_have_a_warning(
 
 
 def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
-    better, never = claim_views(claims, {}, comparable=False)
+    better, never = claim_views(claims, WORLD)
     first, second = (outcome.plot for outcome in better.outcomes)
     assert first == second  # the same numbers under both
     assert [outcome.plot for outcome in never.outcomes] == [None, None]
     assert (better.reported, better.row["reported_bears_out"]) == ("−1.00", "no")
 
 
+def setting_with(condition: str) -> Setting:
+    conditions = {"toy2020/table1": {"bert_20_200k": condition}}
+    return Setting("demo", False, names={"hi": "Hindi"}, conditions=conditions)
+
+
 def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
-    key = f"{claims['paper'].iloc[0]}/{claims['artifact'].iloc[0]}"
-    conditions = {key: {"bert_20_200k": "window 9"}}
     for cells, text in (
         (3, "limiting case: window 9 Hindi (1 of 3)"),
         (1, "window 9 Hindi, the only"),
     ):
         named = claims.assign(cell="bert_20_200k hi", cells=cells)
-        better, _ = claim_views(named, {"hi": "Hindi"}, comparable=False, conditions=conditions)
+        better, _ = claim_views(named, setting_with("window 9"))
         assert text in better.outcomes[0].basis
 
 
 def test_commas_in_names_stay(claims: pd.DataFrame) -> None:
-    key = f"{claims['paper'].iloc[0]}/{claims['artifact'].iloc[0]}"
-    conditions = {key: {"bert_20_200k": "30,000 sentences"}}
     some = claims.assign(contrast="bert_20_200k,hi − en")
-    better, _ = claim_views(some, {"hi": "Hindi"}, comparable=False, conditions=conditions)
+    better, _ = claim_views(some, setting_with("30,000 sentences"))
     assert better.contrasts == ["30,000 sentences, Hindi − en"]
 
 
