@@ -16,7 +16,6 @@ from mbert_atlas.figures.style import FULL_WIDTH, save_figure
 from mbert_atlas.plan.records import Curves, PaperPlan
 from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.cells import write_csv
-from mbert_atlas.scorecard.pages import data_url
 from mbert_atlas.scorecard.results import ENCODER, Results, read_results
 from mbert_atlas.scorecard.templates import Setting, artifact_name, render
 from mbert_atlas.scorecard.verdicts import COLUMNS, DOES_NOT_HOLD, HOLDS, NOT_APPLICABLE, NOT_RUN
@@ -168,8 +167,7 @@ def _draw(
                 names=names,
                 width=max(FULL_WIDTH, _COLUMN * len(points)),
             )
-            path, _ = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")
-            drawn[protocol] = data_url(path)
+            drawn[protocol] = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")[0]
     name, title = _artifact(plan, curves)
     return {
         "title": f"{artifact_name(name)}: {title}",

@@ -20,6 +20,7 @@ from mbert_atlas.files import atomic_directory, read_text
 from mbert_atlas.plan.records import PaperPlan
 from mbert_atlas.scorecard.results import COMPARABLE, ENCODER, FACTS, Results, read_results
 from mbert_atlas.scorecard.rules import NO_REPORTED_VALUE
+from mbert_atlas.scorecard.templates import natural
 from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
 
@@ -183,7 +184,7 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
             by_protocol = {row["protocol"]: row for row in both.to_dict("records")}
             cells = [_verdict(by_protocol.get(protocol)) for protocol in PROTOCOLS]
             lines.append(f"| {both['claim'].iloc[0]} | {' | '.join(cells)} |")
-        pictures = sorted(copy.glob(f"figures/{paper}/*.png"), key=lambda path: _natural(path.stem))
+        pictures = sorted(copy.glob(f"figures/{paper}/*.png"), key=lambda path: natural(path.stem))
         places = [(path.relative_to(copy).as_posix(), path.stem) for path in pictures]
         images = [
             f'<a href="{place}"><img src="{place}" alt="{paper}, {name}" width="400"></a>'
@@ -191,11 +192,6 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
         ]
         lines += ["", *images]
     return "\n".join(lines) + "\n"
-
-
-def _natural(name: str) -> list[tuple[str, int]]:
-    """Return a key that sorts figure10 after figure9."""
-    return [(text, int(part or 0)) for text, part in re.findall(r"(\D*)(\d*)", name)]
 
 
 def _verdict(row: Mapping[Any, Any] | None) -> str:

@@ -159,11 +159,8 @@ def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
 def count_discoveries(claims: pd.DataFrame) -> dict[str, tuple[int, int]]:
     """Return how many claims hold or do not, and how many still do at that false-discovery rate."""
     decided = claims[claims["verdict"].isin([HOLDS, DOES_NOT_HOLD])]
-    counts: dict[str, tuple[int, int]] = {}
-    for protocol in PROTOCOLS:
-        some = decided[decided["protocol"] == protocol]
-        counts[protocol] = (len(some), int((some["q"] <= FALSE_DISCOVERIES).sum()))
-    return counts
+    of_protocol = {name: decided["q"][decided["protocol"] == name] for name in PROTOCOLS}
+    return {name: (len(q), int((q <= FALSE_DISCOVERIES).sum())) for name, q in of_protocol.items()}
 
 
 def signed(number: float, digits: int, effect_of: str) -> str:
