@@ -266,15 +266,8 @@ def test_page_of_a_comparable_run(tmp_path: Path) -> None:
         *seeds(ORIGINAL.format("hi"), 65.0, 65.5),
         ADJUSTED.format("es") + "_p_value_vs_original,0.0123,published,,5010",
     )
-    page = render(
-        frame,
-        tmp_path,
-        figures=[
-            FigureLink(
-                "adjusting2020", "figure1", "Hindi, published", tmp_path / "run" / "f" / "1.svg"
-            )
-        ],
-    )
+    figure = FigureLink("adjusting2020", "figure1", "Hindi, published", tmp_path / "run/f/1.svg")
+    page = render(frame, tmp_path, figures=[figure])
     assert "not comparable to the papers" not in page.text
     assert "demo <1>" in page.text
     assert "abc & def" in page.text
