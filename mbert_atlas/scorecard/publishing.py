@@ -181,8 +181,8 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
         lines += ["", f"## {paper}", "", "| claim | " + " | ".join(PROTOCOLS) + " |"]
         lines.append("| --- |" + " --- |" * len(PROTOCOLS))
         for _, both in rows.groupby("id", sort=False):
-            by_protocol = {row["protocol"]: row for row in both.to_dict("records")}
-            cells = [_verdict(by_protocol.get(protocol)) for protocol in PROTOCOLS]
+            by_protocol = {row["protocol"]: _verdict(row) for row in both.to_dict("records")}
+            cells = [by_protocol.get(protocol, "") for protocol in PROTOCOLS]
             lines.append(f"| {both['claim'].iloc[0]} | {' | '.join(cells)} |")
         pictures = sorted(copy.glob(f"figures/{paper}/*.png"), key=lambda path: natural(path.stem))
         places = [(path.relative_to(copy).as_posix(), path.stem) for path in pictures]
@@ -194,10 +194,8 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verdict(row: Mapping[Any, Any] | None) -> str:
-    """Return the verdict of a claim with its effect; empty: it was not run."""
-    if row is None:
-        return ""
+def _verdict(row: Mapping[Any, Any]) -> str:
+    """Return the verdict of a claim with its effect."""
     mark = "**" if row["verdict"] in (HOLDS, DOES_NOT_HOLD) else ""
     return f"{mark}{row['verdict']}{mark}: {effect_and_interval(row)[0]}"
 

@@ -13,15 +13,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import label, language, listed
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.templates import Setting, artifact_name
-from mbert_atlas.scorecard.verdicts import (
-    DOES_NOT_HOLD,
-    HOLDS,
-    NOT_APPLICABLE,
-    NOT_REPLICATED,
-    NOT_RUN,
-    UNDECIDED,
-    VERDICTS,
-)
+from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, UNDECIDED, VERDICTS
 
 _MARKS = (
     (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
@@ -30,12 +22,9 @@ _MARKS = (
     (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # the targets of links are not with the page
 )
 FALSE_DISCOVERIES = 0.05
-_WORDS = {
+_WORDS = {  # of one and of several; others are "is undecided", "are undecided", ...
     HOLDS: ("holds", "hold"),
     DOES_NOT_HOLD: ("does not hold", "do not hold"),
-    UNDECIDED: ("is undecided", "are undecided"),
-    NOT_REPLICATED: ("is not replicated", "are not replicated"),
-    NOT_APPLICABLE: ("is not applicable", "are not applicable"),
     NOT_RUN: ("was not run", "were not run"),
 }
 _WIDTH, _EDGE = 150, 6  # of a plot, in pixels
@@ -139,11 +128,12 @@ def finding(claims: pd.DataFrame) -> str:
 def _in_words(counts: Mapping[str, int], total: int) -> str:
     words = []
     for verdict, number in counts.items():
+        one, several = _WORDS.get(verdict, (f"is {verdict}", f"are {verdict}"))
         if number == total > 1:
             text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
-            return text.get(verdict, f"all {_WORDS[verdict][1]}")
+            return text.get(verdict, f"all {several}")
         if number:
-            words.append(f"{number} {_WORDS[verdict][number > 1]}")
+            words.append(f"{number} {several if number > 1 else one}")
     return listed(words)
 
 
