@@ -152,9 +152,7 @@ class _Crate:
             ),
             *(self.source("encoder", name, encoders[name]) for name in item.get("encoders", ())),
         ]
-        self._action(
-            item["target"], f"{self.record['command']} {item['target']}", item, names, used
-        )
+        self._action(item["target"], item, names, used)
 
     def add_pages(self, record: Path, pages: Sequence[Path]) -> None:
         """Add the action that made the pages, the last one."""
@@ -165,19 +163,14 @@ class _Crate:
             if all(name in item for item in items)
         }
         names = [str(path.relative_to(self.folder)) for path in [record, *pages]]
-        self._action("all", f"{self.record['command']} all", times, names, [])
+        self._action("all", times, names, [])
 
     def _action(
-        self,
-        target: str,
-        command: str,
-        item: Mapping[str, Any],
-        names: Sequence[str],
-        used: Sequence[Any],
+        self, target: str, item: Mapping[str, Any], names: Sequence[str], used: Sequence[Any]
     ) -> None:
         properties = {
             "name": target,
-            "description": command,
+            "description": f"{self.record['command']} {target}",
             "agent": self.author,
             "actionStatus": _COMPLETED,
         }

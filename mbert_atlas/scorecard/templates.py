@@ -25,15 +25,10 @@ _IMAGE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 class Labels(NamedTuple):
     """How cells of an artifact are named and marked."""
 
-    names: Mapping[str, str]  # language code to English name
+    places: Mapping[str, str]  # names of source and target: languages, sets that the config decides
     contrasts: Sequence[rules.Contrast] = ()  # they decide how significant differences are marked
     conditions: Mapping[str, str] = {}  # names that differ from their usual label
     models: Mapping[str, str] = {}  # names that differ from their usual label
-
-    @property
-    def places(self) -> dict[str, str]:
-        """Names of source and target: languages, and sets of them that the config decides."""
-        return {**self.names, **self.conditions}
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,8 @@ class Setting:
             model: ", ".join(filter(None, [item["label"], shape_of(Path(item["config"]))]))
             for model, item in self.models.get(key.partition("/")[0], {}).items()
         }
-        return Labels(self.names, contrasts, self.conditions.get(key, {}), models)
+        conditions = self.conditions.get(key, {})
+        return Labels({**self.names, **conditions}, contrasts, conditions, models)
 
 
 @dataclass(frozen=True)
