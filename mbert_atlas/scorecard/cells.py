@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # claims are checked when Snakemake starts, without pandas
 
 KEY = MEASUREMENT_COLUMNS[:9]
 """What names a cell: paper, artifact, task, ..., metric."""
-REPORTED_COLUMNS = (*KEY, "value")
 
 Key = tuple[str, ...]
 Floats = npt.NDArray[np.float32]
@@ -65,7 +64,7 @@ class CellLine(NamedTuple):
 
 
 def read_cells(
-    paths: Iterable[Path], columns: Sequence[str] = REPORTED_COLUMNS
+    paths: Iterable[Path], columns: Sequence[str] = (*KEY, "value")
 ) -> Iterator[CellLine]:
     """Yield the lines of CSV files whose headers have these columns.
 

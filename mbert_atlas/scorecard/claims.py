@@ -118,6 +118,11 @@ class Claim(ConfigModel):
         signed = ((1, difference.plus), (-1, difference.minus))
         return [(sign, common | cells) for sign, side in signed for cells in side]
 
+    @property
+    def terms(self) -> list[Cells]:
+        """The names by column of each term of its effect."""
+        return [cells for each in self.effect for _, cells in self.sides(each)]
+
 
 class Parts(ConfigModel):
     """The two scores of which measured differences consist."""

@@ -16,9 +16,8 @@ from mbert_atlas.figures.style import FULL_WIDTH, save_figure
 from mbert_atlas.plan.records import Curves, PaperPlan
 from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.cells import write_csv
-from mbert_atlas.scorecard.pages import data_url
 from mbert_atlas.scorecard.results import ENCODER, Results, read_results
-from mbert_atlas.scorecard.templates import FigureLink, Setting, artifact_name, render
+from mbert_atlas.scorecard.templates import Setting, artifact_name, render
 from mbert_atlas.scorecard.verdicts import COLUMNS, DOES_NOT_HOLD, HOLDS, NOT_APPLICABLE, NOT_RUN
 from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
 
@@ -63,13 +62,14 @@ def write_comparison(
         problem = "the results of a run, which the comparison would overwrite"
         raise DataError(output, "", problem, "name another folder with --output")
     results = read_results(folders)
-    comparable = all(one.is_comparable for one in results)
+    run_names = ", ".join(one.label for one in results)
+    setting = Setting(run_names, all(one.is_comparable for one in results), names=names)
     claims = _aligned(results)
     sections = []
     for paper in claims["paper"].unique():
         plan = papers.get(paper, PaperPlan(paper, []))
         of_paper = claims[claims["paper"] == paper]
-        compared = compare_claims(of_paper, names, len(results), comparable=comparable)
+        compared = compare_claims(of_paper, setting, len(results))
         numbers = Counter(claim.agreement for claim in compared)
         agreements = (SAME, DIFFERENT, OPPOSITE, SINGLE, NONE)
         section = {
@@ -92,7 +92,7 @@ def write_comparison(
     render(
         "comparison.html.j2",
         output / "index.html",
-        Setting(", ".join(one.label for one in results), comparable),
+        setting,
         runs=[one.label for one in results],
         facts={name: texts for name, texts in by_fact.items() if name not in minor},
         minor=minor,
@@ -114,12 +114,10 @@ def _aligned(results: Sequence[Results]) -> pd.DataFrame:
     return pd.concat(every, ignore_index=True)
 
 
-def compare_claims(
-    claims: pd.DataFrame, names: Mapping[str, str], runs: int, *, comparable: bool
-) -> list[ComparedClaim]:
+def compare_claims(claims: pd.DataFrame, setting: Setting, runs: int) -> list[ComparedClaim]:
     """Return the claims of one paper; each run has one row per claim and protocol."""
     compared = []
-    for view in claim_views(claims, names, comparable=comparable):
+    for view in claim_views(claims, setting):
         size = len(view.outcomes) // runs
         by_run = [view.outcomes[n : n + size] for n in range(0, len(view.outcomes), size)]
         judgements = {
@@ -146,11 +144,7 @@ def _merged(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _draw(
-    results: Sequence[Results],
-    paper: str,
-    plan: PaperPlan,
-    names: Mapping[str, str],
-    folder: Path,
+    results: Sequence[Results], paper: str, plan: PaperPlan, names: Mapping[str, str], folder: Path
 ) -> dict[str, Any] | None:
     """Draw a paper's main curves; none if no run has measured them."""
     frames = [(curves, _points(results, paper, curves)) for curves in plan.curves]
@@ -173,8 +167,7 @@ def _draw(
                 names=names,
                 width=max(FULL_WIDTH, _COLUMN * len(points)),
             )
-            path, _ = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")
-            drawn[protocol] = data_url(FigureLink(paper, "", "", path))
+            drawn[protocol] = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")[0]
     name, title = _artifact(plan, curves)
     return {
         "title": f"{artifact_name(name)}: {title}",

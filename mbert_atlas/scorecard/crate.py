@@ -6,6 +6,7 @@ An action per table or figure states its files, data, encoders and times, anothe
 import mimetypes
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,7 @@ class _Crate:
         self.folder, self.record, self.citation = folder, record, citation
         self.crate = ROCrate(version="1.1")
         self.crate.metadata.extra_terms |= _TERMS
-        self.files = dict[str, Any]()
-        self.sources = dict[str, Any]()
+        self.file = cache(self._file)
         self._describe()
 
     def _entity(self, place: str, kind: str, **properties: Any) -> Any:
@@ -121,23 +121,21 @@ class _Crate:
         self.config = self.file(self.record["config"])
         self.config["exampleOfWork"] = parameter
 
-    def file(self, name: str) -> Any:
+    def _file(self, name: str) -> Any:
         """Return the entity of a file, by its path in the folder."""
-        if name not in self.files:
-            path = self.folder / name
-            properties = {
-                "name": name,
-                "contentSize": str(path.stat().st_size),
-                "encodingFormat": mimetypes.guess_type(name)[0] or "application/octet-stream",
-            }
-            self.files[name] = self.crate.add_file(path, name, properties=properties)
-        return self.files[name]
+        path = self.folder / name
+        properties = {
+            "name": name,
+            "contentSize": str(path.stat().st_size),
+            "encodingFormat": mimetypes.guess_type(name)[0] or "application/octet-stream",
+        }
+        return self.crate.add_file(path, name, properties=properties)
 
     def source(self, kind: str, name: str, text: str) -> Any:
         """Return the entity of a dataset or an encoder."""
-        if (place := f"#{kind}-{name}") not in self.sources:
-            self.sources[place] = self._entity(place, "CreativeWork", name=name, description=text)
-        return self.sources[place]
+        place = f"#{kind}-{name}"
+        known = self.crate.dereference(place)
+        return known or self._entity(place, "CreativeWork", name=name, description=text)
 
     def add_artifact(self, key: str, item: Mapping[str, Any]) -> None:
         """Add the action that made the files of a table or figure."""
@@ -154,9 +152,7 @@ class _Crate:
             ),
             *(self.source("encoder", name, encoders[name]) for name in item.get("encoders", ())),
         ]
-        self._action(
-            item["target"], f"{self.record['command']} {item['target']}", item, names, used
-        )
+        self._action(item["target"], item, names, used)
 
     def add_pages(self, record: Path, pages: Sequence[Path]) -> None:
         """Add the action that made the pages, the last one."""
@@ -167,19 +163,14 @@ class _Crate:
             if all(name in item for item in items)
         }
         names = [str(path.relative_to(self.folder)) for path in [record, *pages]]
-        self._action("all", f"{self.record['command']} all", times, names, [])
+        self._action("all", times, names, [])
 
     def _action(
-        self,
-        target: str,
-        command: str,
-        item: Mapping[str, Any],
-        names: Sequence[str],
-        used: Sequence[Any],
+        self, target: str, item: Mapping[str, Any], names: Sequence[str], used: Sequence[Any]
     ) -> None:
         properties = {
             "name": target,
-            "description": command,
+            "description": f"{self.record['command']} {target}",
             "agent": self.author,
             "actionStatus": _COMPLETED,
         }

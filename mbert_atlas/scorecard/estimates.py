@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -135,7 +136,7 @@ class Evidence:
     ) -> None:
         self._cells, self._scores = _with_scores(cells, parts)
         self._pools = Pools(self._cells, languages, tasks)
-        self._ratios: dict[Hashable, float] = {}
+        self._ratio = cache(self._ratio_of)
 
     def estimate(self, effect_of: Mapping[Key, float]) -> Estimate:
         """Return the sum of cells times weights; without terms if its error is unknown."""
@@ -201,15 +202,13 @@ class Evidence:
         pool = self._pools.of(key)
         return self._ratio(pool) * float(np.var(by_seed, ddof=1)) if pool else 0.0
 
-    def _ratio(self, pool: Hashable) -> float:
+    def _ratio_of(self, pool: Hashable) -> float:
         """Return the interaction's part of the variance over resamples in a pool."""
-        if pool not in self._ratios:
-            both = np.zeros(2)
-            for key in self._pools.members(pool):
-                if len(by_seed := self._by_seed(key)) > 1:
-                    both += [_interaction(by_seed), np.var(by_seed, axis=1, ddof=1).mean()]
-            self._ratios[pool] = float(both[0] / both[1]) if both[1] else 0.0
-        return self._ratios[pool]
+        both = np.zeros(2)
+        for key in self._pools.members(pool):
+            if len(by_seed := self._by_seed(key)) > 1:
+                both += [_interaction(by_seed), np.var(by_seed, axis=1, ddof=1).mean()]
+        return float(both[0] / both[1]) if both[1] else 0.0
 
 
 def evidence_of(

@@ -11,13 +11,7 @@ import pandas as pd
 from mbert_atlas.corpora.cards import corpora_read
 from mbert_atlas.labels import listed
 from mbert_atlas.scorecard.results import cost_of, data_read, with_sizes
-from mbert_atlas.scorecard.templates import (
-    FigureLink,
-    Setting,
-    artifact_name,
-    provenance,
-    render,
-)
+from mbert_atlas.scorecard.templates import FigureLink, Setting, artifact_name, provenance, render
 from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import ClaimView, claim_views, count_verdicts, finding, headlines
 
@@ -72,17 +66,11 @@ def write_index(
 
 
 def _section(
-    claims: pd.DataFrame,
-    key: str,
-    title: str,
-    setting: Setting,
-    figures: Sequence[FigureLink],
+    claims: pd.DataFrame, key: str, title: str, setting: Setting, figures: Sequence[FigureLink]
 ) -> dict[str, Any]:
     """Return what the page shows of one paper."""
-    views = claim_views(
-        claims, setting.names, comparable=setting.comparable, conditions=setting.conditions
-    )
-    run = [view for view in views if _was_run(view)]
+    views = claim_views(claims, setting)
+    run = [view for view in views if any(one.verdict != NOT_RUN for one in view.outcomes)]
     is_first = "yes" if any(view.row["headline"] for view in views) else ""
     first = [view for view in run if view.row["headline"] == is_first]
     not_run = [view for view in views if view not in run]
@@ -111,6 +99,9 @@ def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) 
     papers = [paper for paper in setting.models if paper in {*run["paper"]}]
     models = [setting.labels(f"{paper}/").models for paper in papers]
     encoders = dict.fromkeys(text for named in models for text in named.values())
+    used = setting.record.get("encoders", {})  # without a record of runs there are none
+    described = with_sizes(used, root)
+    sources = _in_words({name: described[name] for name in used})
     file, versions = folder / "claims.csv", provenance(setting)
     facts = {
         "what was run": (
@@ -119,19 +110,12 @@ def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) 
             f"{len(claims[['paper', 'id']].drop_duplicates())} claims in their texts"
         ),
         "data": data_read(root),
-        "encoders": "\n".join(_in_words(_encoders(setting, root)) or encoders),
+        "encoders": "\n".join(sources or encoders),
         "when": f"{date.fromtimestamp(file.stat().st_mtime):%d %B %Y}" if file.is_file() else "",
         "how long": cost_of(folder / "cost.csv"),
         "version": ", ".join(f"{name} {versions[name]}" for name in ("mbert-atlas", "torch")),
     }
     return {name: text for name, text in facts.items() if text}
-
-
-def _encoders(setting: Setting, root: Path) -> dict[str, str]:
-    """Return source and size of the encoders that were used, by name; none without a record."""
-    used = setting.record.get("encoders", {})
-    described = with_sizes(used, root)
-    return {name: described[name] for name in used}
 
 
 def _encoders_by_claim(setting: Setting, paper: str, views: Sequence[ClaimView]) -> dict[str, str]:
@@ -176,12 +160,6 @@ def write_claims(claims: pd.DataFrame, output: Path, *, setting: Setting, librar
     views = [
         view
         for _, of_paper in claims.groupby("paper", sort=False)
-        for view in claim_views(
-            of_paper, setting.names, comparable=False, conditions=setting.conditions
-        )
+        for view in claim_views(of_paper, setting)
     ]
     render("claims.html.j2", output, setting, views=views, library=library)
-
-
-def _was_run(view: ClaimView) -> bool:
-    return any(outcome.verdict != NOT_RUN for outcome in view.outcomes)

@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from mbert_atlas.scorecard.cells import KEY, Key, Measured, measured_cells
+from mbert_atlas.scorecard.cells import KEY, Measured, measured_cells
 from mbert_atlas.scorecard.claims import Claims
-from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
+from mbert_atlas.scorecard.estimates import Evidence, evidence_of
 
 _LEVEL = 0.05
 COLUMNS = (*KEY, "protocol", "low", "high", "over")
@@ -34,13 +33,10 @@ def measured_intervals(
             estimate = evidence.estimate({key: 1.0})
             estimate = estimate if estimate.terms else of_items.estimate({key: 1.0})
             if estimate.terms:
-                rows.append(_row(key, protocol, estimate))
+                over = [name for name in ("seeds", "items") if f"{name[:-1]}-" in estimate.basis]
+                ends = estimate.interval(_LEVEL)
+                rows.append((*key, protocol, *ends, " and ".join(over)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _row(key: Key, protocol: str, estimate: Estimate) -> tuple[Any, ...]:
-    over = [name for name in ("seeds", "items") if f"{name[:-1]}-" in estimate.basis]
-    return (*key, protocol, *estimate.interval(_LEVEL), " and ".join(over))
 
 
 def _without_seeds(cell: Measured) -> Measured:

@@ -1,8 +1,6 @@
 """The scorecard, and one self-contained page per paper."""
 
-import base64
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
 from mbert_atlas.scorecard.tables import lay_out_parts, was_run
-from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, provenance, render
+from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, natural, provenance, render
 from mbert_atlas.scorecard.views import (
     bullets,
     claim_views,
@@ -23,7 +21,6 @@ from mbert_atlas.scorecard.views import (
     table_rows,
 )
 
-_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _MOST_EXTRA_CELLS = 150
 """Larger tables of additional results are left to figure and CSV file."""
 
@@ -54,7 +51,7 @@ def write_page(
         rows = scorecard[scorecard["paper"] == paper]
         plots = [figure for figure in figures if figure.paper == paper]
         artifacts = []
-        for key in sorted({*rows["artifact"], *(plot.artifact for plot in plots)}, key=_natural):
+        for key in sorted({*rows["artifact"], *(plot.artifact for plot in plots)}, key=_place):
             labels = setting.labels(f"{paper}/{key}", contrasts[paper])
             artifact = _artifact(rows[rows["artifact"] == key], labels)
             of_artifact = [plot for plot in plots if plot.artifact == key]
@@ -81,11 +78,7 @@ def write_page(
 
 def _artifact(rows: pd.DataFrame, labels: Labels) -> dict[str, Any]:
     tables, not_run = lay_out_parts(rows, labels)
-    large = [
-        table
-        for table in tables
-        if table.kind == "extra" and len(table.entries) > _MOST_EXTRA_CELLS
-    ]
+    large = [one for one in tables if one.kind == "extra" and len(one.entries) > _MOST_EXTRA_CELLS]
     return {
         "run": int(was_run(rows).sum()),
         "cells": len(rows),
@@ -95,11 +88,10 @@ def _artifact(rows: pd.DataFrame, labels: Labels) -> dict[str, Any]:
     }
 
 
-def _natural(artifact: str) -> tuple[int, list[str | int]]:
+def _place(artifact: str) -> tuple[int, list[tuple[str, int]]]:
     """Return a key that sorts tables, figures, then the rest, and table 2 before table 10."""
     kind = next((i for i, name in enumerate(("table", "figure")) if artifact.startswith(name)), 2)
-    parts = re.split(r"(\d+)", artifact)
-    return kind, [int(part) if part.isdigit() else part for part in parts]
+    return kind, natural(artifact)
 
 
 def _texts(record: Mapping[Any, Any], named: Mapping[str, Labels]) -> list[dict[str, Any]]:
@@ -156,9 +148,7 @@ def write_replication(
     shows the shared part of the cost next to the paper's. Raises AtlasError if the disk is full.
     """
     claims = claims[claims["paper"] == paper]
-    views = claim_views(
-        claims, setting.names, comparable=setting.comparable, conditions=setting.conditions
-    )
+    views = claim_views(claims, setting)
     sections = []
     for key in artifacts:
         labels = setting.labels(f"{paper}/{key}", contrasts)
@@ -166,11 +156,7 @@ def write_replication(
         section = {
             "key": key,
             "views": [view for view in views if view.row["artifact"] == key],
-            "figures": [
-                (each.title, data_url(each), each.caption)
-                for each in figures
-                if each.artifact == key
-            ],
+            "figures": [each for each in figures if each.artifact == key],
             "tables": tables,
             "not_run": not_run,
         }
@@ -190,11 +176,3 @@ def write_replication(
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
         provenance=provenance(setting),
     )
-
-
-def data_url(figure: FigureLink) -> str:
-    """Return the smaller of a figure's SVG and PNG as a data URL."""
-    both = (figure.path, figure.path.with_suffix(".png"))
-    smallest = min(filter(Path.exists, both), key=lambda path: path.stat().st_size)
-    content = base64.b64encode(smallest.read_bytes()).decode()
-    return f"data:{_TYPES[smallest.suffix]};base64,{content}"

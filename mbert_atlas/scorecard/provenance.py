@@ -60,10 +60,7 @@ class Tracer:
     """
 
     def __init__(
-        self,
-        results: str,
-        record_of: Callable[[str], Record | None],
-        encoders: Mapping[str, str],
+        self, results: str, record_of: Callable[[str], Record | None], encoders: Mapping[str, str]
     ) -> None:
         self.results, self.encoders = results, encoders
         self.record_of, self.cost = cache(record_of), cache(self._cost)

@@ -20,6 +20,7 @@ from mbert_atlas.files import atomic_directory, read_text
 from mbert_atlas.plan.records import PaperPlan
 from mbert_atlas.scorecard.results import COMPARABLE, ENCODER, FACTS, Results, read_results
 from mbert_atlas.scorecard.rules import NO_REPORTED_VALUE
+from mbert_atlas.scorecard.templates import natural
 from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
 
@@ -180,10 +181,10 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
         lines += ["", f"## {paper}", "", "| claim | " + " | ".join(PROTOCOLS) + " |"]
         lines.append("| --- |" + " --- |" * len(PROTOCOLS))
         for _, both in rows.groupby("id", sort=False):
-            by_protocol = {row["protocol"]: row for row in both.to_dict("records")}
-            cells = [_verdict(by_protocol.get(protocol)) for protocol in PROTOCOLS]
+            by_protocol = {row["protocol"]: _verdict(row) for row in both.to_dict("records")}
+            cells = [by_protocol.get(protocol, "") for protocol in PROTOCOLS]
             lines.append(f"| {both['claim'].iloc[0]} | {' | '.join(cells)} |")
-        pictures = sorted(copy.glob(f"figures/{paper}/*.png"), key=lambda path: _natural(path.stem))
+        pictures = sorted(copy.glob(f"figures/{paper}/*.png"), key=lambda path: natural(path.stem))
         places = [(path.relative_to(copy).as_posix(), path.stem) for path in pictures]
         images = [
             f'<a href="{place}"><img src="{place}" alt="{paper}, {name}" width="400"></a>'
@@ -193,15 +194,8 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _natural(name: str) -> list[tuple[str, int]]:
-    """Return a key that sorts figure10 after figure9."""
-    return [(text, int(part or 0)) for text, part in re.findall(r"(\D*)(\d*)", name)]
-
-
-def _verdict(row: Mapping[Any, Any] | None) -> str:
-    """Return the verdict of a claim with its effect; empty: it was not run."""
-    if row is None:
-        return ""
+def _verdict(row: Mapping[Any, Any]) -> str:
+    """Return the verdict of a claim with its effect."""
     mark = "**" if row["verdict"] in (HOLDS, DOES_NOT_HOLD) else ""
     return f"{mark}{row['verdict']}{mark}: {effect_and_interval(row)[0]}"
 

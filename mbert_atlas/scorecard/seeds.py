@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ class Pools:
                 for pool in self._pools(key):
                     groups[pool].setdefault(place, key)
         self._keys = {pool: list(members.values()) for pool, members in groups.items()}
-        self._components: dict[Hashable, Components] = {}
+        self.components = cache(self._components)
 
     def of(self, key: Key) -> Hashable | None:
         """Return the pool of a cell that depends on the seed; none if none was replicated."""
@@ -83,13 +84,10 @@ class Pools:
         """Return the cells of a pool with several seeds, each once."""
         return self._keys[pool]
 
-    def components(self, pool: Hashable) -> Components:
+    def _components(self, pool: Hashable) -> Components:
         """Return the variances of a pool."""
-        if pool not in self._components:
-            members = self._keys[pool]
-            values = {(_run(key), _test(key)): self._cells[key].values for key in members}
-            self._components[pool] = components(values)
-        return self._components[pool]
+        members = self._keys[pool]
+        return components({(_run(key), _test(key)): self._cells[key].values for key in members})
 
     def terms(self, weights: Mapping[Key, float], seeds: int | None = None) -> list[Term] | None:
         """Return the terms of the variance over seeds of a sum of cells times weights.

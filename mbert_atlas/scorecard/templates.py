@@ -1,5 +1,6 @@
 """What all pages share: templates, their setting, names of artifacts, figures, provenance."""
 
+import base64
 import os
 import platform
 import re
@@ -18,21 +19,16 @@ from mbert_atlas.files import atomic_path
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules, verdicts
 
-_ELSEWHERE = "with the data and the encoder of this run"
+_IMAGE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
 class Labels(NamedTuple):
     """How cells of an artifact are named and marked."""
 
-    names: Mapping[str, str]  # language code to English name
+    places: Mapping[str, str]  # names of source and target: languages, sets that the config decides
     contrasts: Sequence[rules.Contrast] = ()  # they decide how significant differences are marked
     conditions: Mapping[str, str] = {}  # names that differ from their usual label
     models: Mapping[str, str] = {}  # names that differ from their usual label
-
-    @property
-    def places(self) -> dict[str, str]:
-        """Names of source and target: languages, and sets of them that the config decides."""
-        return {**self.names, **self.conditions}
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,8 @@ class Setting:
             model: ", ".join(filter(None, [item["label"], shape_of(Path(item["config"]))]))
             for model, item in self.models.get(key.partition("/")[0], {}).items()
         }
-        return Labels(self.names, contrasts, self.conditions.get(key, {}), models)
+        conditions = self.conditions.get(key, {})
+        return Labels({**self.names, **conditions}, contrasts, conditions, models)
 
 
 @dataclass(frozen=True)
@@ -112,13 +109,22 @@ def artifact_name(artifact: str) -> str:
     return f"{match[1].capitalize()} {match[2]}" if match else label(artifact)
 
 
-def where(setting: Setting) -> str:
-    """Return the data and encoder that verdicts are about, to be read after "holds"."""
-    return "here" if setting.comparable else setting.world or _ELSEWHERE
+def natural(name: str) -> list[tuple[str, int]]:
+    """Return a key that sorts figure10 after figure9."""
+    return [(text, int(part or 0)) for text, part in re.findall(r"(\D*)(\d*)", name)]
+
+
+def data_url(figure: Path) -> str:
+    """Return the smaller of a figure's SVG and PNG as a data URL."""
+    both = (figure, figure.with_suffix(".png"))
+    smallest = min(filter(Path.exists, both), key=lambda path: path.stat().st_size)
+    content = base64.b64encode(smallest.read_bytes()).decode()
+    return f"data:{_IMAGE_TYPES[smallest.suffix]};base64,{content}"
 
 
 def render(template: str, output: Path, setting: Setting, **content: object) -> None:
     """Write a page from a template of this package and its variables, atomically."""
+    world = setting.world or "with the data and the encoder of this run"
     templates = Environment(
         loader=PackageLoader("mbert_atlas.scorecard", "."),
         autoescape=True,
@@ -129,6 +135,7 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
     templates.filters |= {
         "artifact_name": artifact_name,
         "relative": lambda path: Path(os.path.relpath(path, output.parent)).as_posix(),
+        "data_url": data_url,
         "duration": duration,
         "figure_title": figure_title,
         "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
@@ -140,7 +147,7 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
         "claim_verdicts": verdicts.VERDICTS,
         "run_name": setting.run_name,
         "comparable": setting.comparable,
-        "where": where(setting),
+        "where": "here" if setting.comparable else world,  # to be read after "holds"
         "record": setting.record,
         "language_names": setting.names,
         "citations": setting.citations,

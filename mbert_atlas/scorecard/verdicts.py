@@ -8,22 +8,14 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import pandas as pd
 from scipy.stats import false_discovery_control
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells
-from mbert_atlas.scorecard.claims import (
-    CellEffect,
-    Cells,
-    Claim,
-    Claims,
-    Expected,
-    Weights,
-    cells_of,
-)
+from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
 from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
 from mbert_atlas.scorecard.rules import is_gain
 
@@ -56,7 +48,6 @@ _NUMBERS = (
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
 _LEVEL = 0.05
 _NOUNS = {"target": "language", "source": "training language", "layers": "layer"}
-_Item = TypeVar("_Item")
 
 
 class _Part(NamedTuple):
@@ -131,6 +122,7 @@ def read_verdicts(path: Path | str) -> pd.DataFrame:
 def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
     is_difference = _is_difference(claim)
     region = claim.expect.text("+" if is_difference else "")
+    metrics = dict.fromkeys(name for cells in claim.terms for name in cells["metric"])
     varying = {column for cell in cells for column in cell.place}
     noun = _NOUNS.get(min(varying), min(varying)) if len(varying) == 1 else "case"
     scopes = {"every": f" in all {noun}s", "most": f" in most {noun}s"}
@@ -139,7 +131,7 @@ def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
         **claim.model_dump(include={"claim", "artifact", "place", "note"}),
         **claim.expect.model_dump(),
         "headline": "yes" if claim.headline else "",
-        "metric": " ".join(_metrics(claim)),
+        "metric": " ".join(metrics),
         "contrast": "; ".join(filter(None, (difference.text for difference in claim.effect))),
         "effect_of": "difference" if is_difference else "level",
         "expected": region + scopes[claim.over],
@@ -150,18 +142,10 @@ def _is_difference(claim: Claim) -> bool:
     """Return whether an effect compares conditions, or its cells do, as gains over one."""
     return any(each.minus for each in claim.effect) or all(
         is_gain(metric, condition)
-        for cells in _sides(claim)
+        for cells in claim.terms
         for metric in cells["metric"]
         for condition in cells.get("condition", [""])
     )
-
-
-def _metrics(claim: Claim) -> dict[str, None]:
-    return {metric: None for cells in _sides(claim) for metric in cells["metric"]}
-
-
-def _sides(claim: Claim) -> list[Cells]:
-    return [cells for each in claim.effect for _, cells in claim.sides(each)]
 
 
 def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> dict[str, object]:
@@ -174,7 +158,7 @@ def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> d
     def goodness(part: _Part) -> tuple[int, float]:
         return ranks.index(part.verdict), claim.expect.margin(part.estimate.effect)
 
-    limiting = _limiting_case(claim, sorted(parts, key=goodness, reverse=True))
+    limiting = sorted(parts, key=goodness, reverse=True)[_limiting_place(claim, len(parts))]
     estimate, cell = limiting.estimate, " ".join(filter(None, limiting.place.values()))
     row = {"effect": estimate.effect, "basis": estimate.basis, "cells": len(cells), "cell": cell}
     row |= {name: getattr(limiting, name) for name in ("verdict", "low", "high", "p")}
@@ -201,10 +185,9 @@ def _part(claim: Claim, cell: CellEffect, evidence: Evidence, parts: int) -> _Pa
     return _Part(estimate, cell.place, level, min(p, 1.0), low, high, verdict)
 
 
-def _limiting_case(claim: Claim, best_first: Sequence[_Item]) -> _Item:
-    """Return the cell that decides for the claim."""
-    place = {"mean": 0, "some": 0, "every": -1, "most": len(best_first) // 2}
-    return best_first[place[claim.over]]
+def _limiting_place(claim: Claim, cells: int) -> int:
+    """Return the place, from the best, of the cell that decides for the claim."""
+    return {"mean": 0, "some": 0, "every": -1, "most": cells // 2}[claim.over]
 
 
 def _of_paper(
@@ -217,7 +200,8 @@ def _of_paper(
         sum(weight * printed[key] for key, weight in weights.items())
         for weights, _ in _parts(claim, cells)
     ]
-    effect = _limiting_case(claim, sorted(effects, key=claim.expect.margin, reverse=True))
+    best_first = sorted(effects, key=claim.expect.margin, reverse=True)
+    effect = best_first[_limiting_place(claim, len(effects))]
     # reported numbers are rounded, and a sum of them is not exact
     inside = claim.expect.margin(round(effect, 6)) > 0
     return {"reported": effect, "reported_bears_out": "yes" if inside else "no"}

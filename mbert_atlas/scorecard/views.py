@@ -12,16 +12,8 @@ from markupsafe import Markup, escape
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import label, language, listed
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.templates import artifact_name
-from mbert_atlas.scorecard.verdicts import (
-    DOES_NOT_HOLD,
-    HOLDS,
-    NOT_APPLICABLE,
-    NOT_REPLICATED,
-    NOT_RUN,
-    UNDECIDED,
-    VERDICTS,
-)
+from mbert_atlas.scorecard.templates import Setting, artifact_name
+from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, UNDECIDED, VERDICTS
 
 _MARKS = (
     (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
@@ -30,12 +22,9 @@ _MARKS = (
     (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # the targets of links are not with the page
 )
 FALSE_DISCOVERIES = 0.05
-_WORDS = {
+_WORDS = {  # of one and of several; others are "is undecided", "are undecided", ...
     HOLDS: ("holds", "hold"),
     DOES_NOT_HOLD: ("does not hold", "do not hold"),
-    UNDECIDED: ("is undecided", "are undecided"),
-    NOT_REPLICATED: ("is not replicated", "are not replicated"),
-    NOT_APPLICABLE: ("is not applicable", "are not applicable"),
     NOT_RUN: ("was not run", "were not run"),
 }
 _WIDTH, _EDGE = 150, 6  # of a plot, in pixels
@@ -75,18 +64,10 @@ class ClaimView:
         return len({(one.verdict, one.effect, one.limiting) for one in self.outcomes}) == 1
 
 
-def claim_views(
-    claims: pd.DataFrame,
-    names: Mapping[str, str],
-    *,
-    comparable: bool,
-    conditions: Mapping[str, Mapping[str, str]] | None = None,
-) -> list[ClaimView]:
-    """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect.
-
-    ``names`` are those of languages, ``conditions`` those of conditions by ``paper/artifact``.
-    """
-    columns = ["effect", "low", "high", "above", "below", *(["reported"] if comparable else [])]
+def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
+    """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect."""
+    columns = ["effect", "low", "high", "above", "below"]
+    columns += ["reported"] if setting.comparable else []
     views = []
     for _, rows in claims.groupby("id", sort=False):
         records = [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
@@ -98,10 +79,10 @@ def claim_views(
         numbers = [number for number in numbers if math.isfinite(number)] or [0.0]
         margin = 0.08 * ((max(numbers) - min(numbers)) or 1.0)
         scale = (min(numbers) - margin, max(numbers) + margin)
-        named = (conditions or {}).get(f"{first['paper']}/{first['artifact']}", {})
-        of_claim = {**names, **named}
-        outcomes = [_outcome(record, of_claim, scale, columns) for record in records]
-        contrasts = [_named(each, of_claim) for each in first["contrast"].split("; ") if each]
+        conditions = setting.conditions.get(f"{first['paper']}/{first['artifact']}", {})
+        names = {**setting.names, **conditions}
+        outcomes = [_outcome(record, names, scale, columns) for record in records]
+        contrasts = [_named(each, names) for each in first["contrast"].split("; ") if each]
         views.append(ClaimView(first, text, outcomes, contrasts))
     return views
 
@@ -147,11 +128,12 @@ def finding(claims: pd.DataFrame) -> str:
 def _in_words(counts: Mapping[str, int], total: int) -> str:
     words = []
     for verdict, number in counts.items():
+        one, several = _WORDS.get(verdict, (f"is {verdict}", f"are {verdict}"))
         if number == total > 1:
             text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
-            return text.get(verdict, f"all {_WORDS[verdict][1]}")
+            return text.get(verdict, f"all {several}")
         if number:
-            words.append(f"{number} {_WORDS[verdict][number > 1]}")
+            words.append(f"{number} {several if number > 1 else one}")
     return listed(words)
 
 
@@ -167,11 +149,8 @@ def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
 def count_discoveries(claims: pd.DataFrame) -> dict[str, tuple[int, int]]:
     """Return how many claims hold or do not, and how many still do at that false-discovery rate."""
     decided = claims[claims["verdict"].isin([HOLDS, DOES_NOT_HOLD])]
-    counts: dict[str, tuple[int, int]] = {}
-    for protocol in PROTOCOLS:
-        some = decided[decided["protocol"] == protocol]
-        counts[protocol] = (len(some), int((some["q"] <= FALSE_DISCOVERIES).sum()))
-    return counts
+    of_protocol = {name: decided["q"][decided["protocol"] == name] for name in PROTOCOLS}
+    return {name: (len(q), int((q <= FALSE_DISCOVERIES).sum())) for name, q in of_protocol.items()}
 
 
 def signed(number: float, digits: int, effect_of: str) -> str:

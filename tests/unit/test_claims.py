@@ -56,11 +56,7 @@ def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
         ("artifact: table1", "artifact: table11", "did you mean 'table1'?"),
         ("metric: accuracy", "metric: acuracy", "line 6, key claims.better.of.metric: 'acuracy'"),
         ("metric: accuracy", "metric: token_f1", "is not defined as metric of table1"),
-        (
-            "condition: adjusted",
-            "condition: ajusted",
-            "line 7, key claims.better.effect: 'ajusted'",
-        ),
+        ("adjusted", "ajusted", "line 7, key claims.better.effect: 'ajusted'"),
         ("minus: {condition: original}", "minus: {target: ru}", "another leaves it free"),
         ("of: {metric: accuracy}", "of: {task: nli}", "no metric is named"),
         ("over: every", "ovr: every", "did you mean 'over'?"),
@@ -68,26 +64,14 @@ def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
         ("{above: 0}", "{above: 1, below: 0}", "`above` is not less than `below`"),
         ("{above: 0}", "{}", "neither `above` nor `below` is given"),
         ("    place: section 1\n", "", "the key is missing"),
+        ("claims:", "unreported: {metrik: x}\nclaims:", "key unreported.metrik: Input should be"),
+        ("claims:", "means: {target: {every: es}}\nclaims:", "key means.target.every: 'es' is not"),
         (
-            "claims:\n",
-            "unreported: {metrik: x}\nclaims:\n",
-            "key unreported.metrik: Input should be",
-        ),
-        (
-            "claims:\n",
-            "means: {target: {every: es}}\nclaims:\n",
-            "key means.target.every: 'es' is not",
-        ),
-        (
-            "claims:\n",
-            "differences: [{of: {condition: delta}, reference: {condition: original}}]\nclaims:\n",
+            "claims:",
+            "differences: [{of: {condition: delta}, reference: {condition: original}}]\nclaims:",
             "line 1, key differences.0: 'delta' is not defined as condition of toy2020",
         ),
-        (
-            "claims:\n",
-            "tasks: {nli: xnli}\nclaims:\n",
-            "line 1, key tasks.nli: 'xnli' is not defined",
-        ),
+        ("claims:", "tasks: {nli: xnli}\nclaims:", "line 1, key tasks.nli: 'xnli' is not defined"),
     ],
 )
 def test_mistakes_are_named_with_file_and_line(

@@ -15,6 +15,7 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import write_json
 from mbert_atlas.scorecard.comparison import compare_claims, write_comparison
 from mbert_atlas.scorecard.results import read_results
+from mbert_atlas.scorecard.templates import Setting
 from mbert_atlas.scorecard.verdicts import COLUMNS
 
 NAMES = {"ru": "Russian", "hi": "Hindi"}
@@ -125,7 +126,7 @@ def verdict_rows(*verdicts: str) -> pd.DataFrame:
     ],
 )
 def test_agreement(verdicts: list[str], agreement: str, differing: list[str]) -> None:
-    (claim,) = compare_claims(verdict_rows(*verdicts), {}, len(verdicts) // 2, comparable=False)
+    (claim,) = compare_claims(verdict_rows(*verdicts), Setting("", False), len(verdicts) // 2)
     assert (claim.agreement, list(claim.differing)) == (agreement, differing)
 
 

@@ -92,9 +92,8 @@ def test_shares_without_resamples_count_as_independent() -> None:
 def test_the_interval_of_a_share_is_about_wilsons(metric: str, right: int) -> None:
     full = 100 if metric == "accuracy" else 1
     name = key("original", metric=metric)
-    low, high = estimate({name: 1.0}, {name: Measured({None: full * right / 100}, 100)}).interval(
-        0.05
-    )
+    found = estimate({name: 1.0}, {name: Measured({None: full * right / 100}, 100)})
+    low, high = found.interval(0.05)
     wilson = stats.binomtest(right, 100).proportion_ci(method="wilson")
     assert 0 <= low <= full * right / 100 <= high <= full
     # Wider near the ends, where two items more of either kind count most.
@@ -109,9 +108,7 @@ def test_a_correlation_has_fishers_interval() -> None:
     error = math.sqrt((1 + 0.8**2 / 2) / 14)  # Bonett and Wright (2000)
     ends = [math.tanh(math.atanh(0.8) + sign * 1.96 * error) for sign in (-1, 1)]
     assert (low, high) == pytest.approx(ends, abs=1e-4)
-    assert (
-        Evidence({name: Measured({None: 1.0}, 17)}, ()).estimate({name: 1.0}).interval(0.05)[0] < 1
-    )
+    assert estimate({name: 1.0}, {name: Measured({None: 1.0}, 17)}).interval(0.05)[0] < 1
 
 
 def test_a_difference_stays_where_it_can_be() -> None:

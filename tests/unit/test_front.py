@@ -161,9 +161,7 @@ def pages(run: Path) -> list[Path]:
     write_library(run / "assets/datatables.js", run / "assets/datatables.css")
     claims = read_verdicts(run / "claims.csv")
     write_claims(claims, run / "claims.html", setting=TOY, library=run / "assets")
-    cells = [
-        f"{cell.format(code)}" for cell in (ORIGINAL, ADJUSTED, CONTINUAL) for code in ("es", "hi")
-    ]
+    cells = [cell.format(code) for cell in (ORIGINAL, ADJUSTED, CONTINUAL) for code in ("es", "hi")]
     frame = score(run, *(line for cell in cells for line in seeds(cell, 74.0, 75.0)))
     common = {"setting": TOY, "library": run / "assets"}
     write_page(frame, run / "scorecard.html", **common, titles=TITLES, contrasts=CONTRASTS)

@@ -105,10 +105,7 @@ def rows(*of: tuple[str, int | None, str]) -> pd.DataFrame:
             [("a", 1, "seeds and items"), ("b", 1, "items"), ("c_d", 1, "")],
             "of some numbers only over test items, by the rule",
         ),
-        (
-            [("a", 1, "items"), ("c_d", 1, "")],
-            "No interval can be given for c d.",
-        ),
+        ([("a", 1, "items"), ("c_d", 1, "")], "No interval can be given for c d."),
     ],
 )
 def test_captions_say_n_seeds_and_what_intervals_cover(

@@ -33,38 +33,19 @@ from workflow.records import reader
 
 RUN = "results/toy"
 CITATION = ROOT / "CITATION.cff"
+DATA = [f"{RUN}/data/{name}.parquet" for name in ("xnli", "texts/hi", "pieces/hi")]
+TRAINED = [f"{RUN}/runs/nli/seed{seed}/predictions.parquet" for seed in (1, 2)]
+MEASURED = f"{RUN}/measurements/toy2020/table1.csv"
+FIGURE = f"{RUN}/figures/toy2020/figure1.svg"
 # Each file with its inputs, the log of its job, and the seconds at which that began and ended.
 JOBS = {
-    f"{RUN}/data/xnli.parquet": (["downloads/xnli.zip"], "read/xnli", 0, 10),
-    f"{RUN}/data/texts/hi.parquet": (["downloads/hi.bz2"], "read/hi", 0, 10),
+    DATA[0]: (["downloads/xnli.zip"], "read/xnli", 0, 10),
+    DATA[1]: (["downloads/hi.bz2"], "read/hi", 0, 10),
     f"{RUN}/data/unused.parquet": ([], "read/unused", 0, 1000),
-    f"{RUN}/runs/nli/seed1/predictions.parquet": (
-        [f"{RUN}/data/xnli.parquet", "encoders/many"],
-        "finetune/nli/seed1",
-        20,
-        80,
-    ),
-    f"{RUN}/runs/nli/seed2/predictions.parquet": (
-        [
-            *(f"{RUN}/data/{name}.parquet" for name in ("xnli", "texts/hi", "pieces/hi")),
-            "encoders/many",
-        ],
-        "finetune/nli/seed2",
-        20,
-        140,
-    ),
-    f"{RUN}/measurements/toy2020/table1.csv": (
-        [f"{RUN}/runs/nli/seed{seed}/predictions.parquet" for seed in (1, 2)],
-        "measure/toy2020/table1",
-        150,
-        152,
-    ),
-    f"{RUN}/figures/toy2020/figure1.svg": (
-        [f"{RUN}/measurements/toy2020/table1.csv"],
-        "render_figure/toy2020/figure1",
-        160,
-        162,
-    ),
+    TRAINED[0]: ([DATA[0], "encoders/many"], "finetune/nli/seed1", 20, 80),
+    TRAINED[1]: ([*DATA, "encoders/many"], "finetune/nli/seed2", 20, 140),
+    MEASURED: (TRAINED, "measure/toy2020/table1", 150, 152),
+    FIGURE: ([MEASURED], "render_figure/toy2020/figure1", 160, 162),
 }
 STATED = {
     "run": "toy",
@@ -75,7 +56,7 @@ STATED = {
     "artifacts": {
         "toy2020/figure1": {
             "target": "toy2020_figure1",
-            "figures": [f"{RUN}/figures/toy2020/figure1.svg"],
+            "figures": [FIGURE],
             "tables": [],
             "measurements": [],
         }

@@ -1,15 +1,18 @@
 """The replication pages and the index are complete and need no other file."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from configs import ROOT
+from toy_claims import claim
+from toy_scorecard import write
 
 from mbert_atlas import papers
-from mbert_atlas.schemas import MEASUREMENT_COLUMNS
-from mbert_atlas.scorecard.claims import Claim, Claims
+from mbert_atlas.scorecard.cells import KEY
+from mbert_atlas.scorecard.claims import Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
 from mbert_atlas.scorecard.front import write_index
@@ -19,7 +22,6 @@ from mbert_atlas.scorecard.verdicts import verdicts
 from mbert_atlas.scorecard.views import bullets, claim_views, table_rows
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
-HEADER = ",".join(MEASUREMENT_COLUMNS)
 CELL = "toy2020,table1,nli,mbert,{},en,ru,,accuracy"
 WORLD = Setting("demo", False, "on synthetic data", {"ru": "Russian"})
 PROSE = """\
@@ -46,45 +48,28 @@ PROSE = """\
 """
 
 
-def claim(sentence: str, condition: str) -> Claim:
-    return Claim.model_validate(
-        {
-            "claim": sentence,
-            "place": "section 1",
-            "artifact": "table1",
-            "of": {"metric": "accuracy"},
-            "effect": {"plus": {"condition": condition}, "minus": {"condition": "original"}},
-            "expect": {"above": 0},
-            "note": "Read <generously>.",
-        }
-    )
-
-
 @pytest.fixture
 def measurements(tmp_path: Path) -> Path:
-    path = tmp_path / "measurements.csv"
     lines = [
         f"{CELL.format(condition)},{value},{protocol},{seed},5000"
         for condition, value in (("original", 50), ("adjusted", 60))
         for protocol in ("published", "corrected")
         for seed in (1, 2)
     ]
-    path.write_text("\n".join([HEADER, *lines]) + "\n")
-    return path
+    return write(tmp_path / "measurements.csv", *lines)
 
 
 @pytest.fixture
 def reported(tmp_path: Path) -> Path:
-    path = tmp_path / "reported.csv"
     rows = [f"{CELL.format('original')},70", f"{CELL.format('adjusted')},69"]
-    path.write_text("\n".join([",".join([*MEASUREMENT_COLUMNS[:9], "value"]), *rows]) + "\n")
-    return path
+    return write(tmp_path / "reported.csv", *rows, columns=(*KEY, "value"))
 
 
 @pytest.fixture
 def claims(measurements: Path, reported: Path) -> pd.DataFrame:
-    by_id = {"better": claim("Adjustment helps.", "adjusted"), "never": claim("So.", "replayed")}
-    stated = Claims(claims=by_id)
+    never = {"plus": {"condition": "replayed"}, "minus": {"condition": "original"}}
+    better = claim(note="Read <generously>.")
+    stated = Claims(claims={"better": better, "never": claim(claim="So.", effect=never)})
     return verdicts({"toy2020": stated}, [measurements], [reported], languages=["en", "ru"])
 
 
@@ -98,49 +83,45 @@ def figure(tmp_path: Path) -> FigureLink:
     return FigureLink("toy2020", "table1", "table1", path)
 
 
-def replication(
-    tmp_path: Path,
-    claims: pd.DataFrame,
-    measurements: Path,
-    reported: Path,
-    figure: FigureLink,
-    setting: Setting = WORLD,
-) -> str:
+@pytest.fixture
+def page_of(
+    tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
+) -> Callable[[Setting], str]:
     output = tmp_path / "run/papers/toy2020.html"
     cost = [("toy2020", "training", 3, 0.5, 1.5, 0.0, 900.0, 0), ("other", "x", 9, 9, 9, 9, 9, 9)]
-    write_replication(
-        claims,
-        output,
-        paper="toy2020",
-        title="Toy et al. (2020)",
-        setting=setting,
-        scorecard=compare([measurements], [reported], contrasts={}, comparable=False),
-        contrasts=[],
-        artifacts=["table1"],
-        figures=[figure],
-        prose=PROSE,
-        cost=pd.DataFrame(cost, columns=list(COST_COLUMNS)),
-    )
-    return output.read_text(encoding="utf-8")
+
+    def written(setting: Setting) -> str:
+        write_replication(
+            claims,
+            output,
+            paper="toy2020",
+            title="Toy et al. (2020)",
+            setting=setting,
+            scorecard=compare([measurements], [reported], contrasts={}, comparable=False),
+            contrasts=[],
+            artifacts=["table1"],
+            figures=[figure],
+            prose=PROSE,
+            cost=pd.DataFrame(cost, columns=list(COST_COLUMNS)),
+        )
+        return output.read_text(encoding="utf-8")
+
+    return written
 
 
 def test_a_level_has_no_plus_sign(measurements: Path, reported: Path) -> None:
-    level = claim("It is high.", "adjusted").model_dump()
-    level["effect"] = {"plus": {"condition": "adjusted"}}
-    by_id = {"level": Claim.model_validate(level), "gain": claim("It helps.", "adjusted")}
-    stated = Claims(claims=by_id)
+    level = claim(effect={"plus": {"condition": "adjusted"}})
+    stated = Claims(claims={"level": level, "gain": claim()})
     frame = verdicts({"toy2020": stated}, [measurements], [reported], languages=["en", "ru"])
-    texts = {
-        view.row["id"]: view.outcomes[0].effect for view in claim_views(frame, {}, comparable=False)
-    }
+    texts = {view.row["id"]: view.outcomes[0].effect for view in claim_views(frame, WORLD)}
     assert texts["level"].startswith("60.0 [5")
     assert texts["gain"].startswith("+10.0 [+")
 
 
 def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
-    tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
+    page_of: Callable[[Setting], str],
 ) -> None:
-    page = replication(tmp_path, claims, measurements, reported, figure)
+    page = page_of(WORLD)
     assert page.count("Adjustment helps.") >= 3  # table, section, mark
     assert "+10.0 [+" in page
     assert "✓ holds" in page
@@ -157,9 +138,9 @@ def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
 
 
 def test_pages_need_nothing_from_elsewhere(
-    tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
+    tmp_path: Path, claims: pd.DataFrame, figure: FigureLink, page_of: Callable[[Setting], str]
 ) -> None:
-    page = replication(tmp_path, claims, measurements, reported, figure)
+    page = page_of(WORLD)
     output = tmp_path / "run/index.html"
     write_index(
         claims,
@@ -183,47 +164,45 @@ def test_pages_need_nothing_from_elsewhere(
         assert f'id="{anchor}"' in page
 
 
-def test_only_runs_off_the_papers_have_a_warning(
-    tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
-) -> None:
-    page = replication(tmp_path, claims, measurements, reported, figure)
+def test_only_runs_off_the_papers_have_a_warning(page_of: Callable[[Setting], str]) -> None:
+    page = page_of(WORLD)
     assert "whether they hold on synthetic data" in page
     assert "No verdict is evidence about multilingual BERT itself." in page
     assert "polygon" not in page
-    papers = Setting("paper", True)
-    page = replication(tmp_path, claims, measurements, reported, figure, papers)
+    page = page_of(Setting("paper", True))
     assert "whether they hold here" in page
     assert "multilingual BERT" not in page
     assert 'polygon class="reported"' in page
-    unnamed = replication(tmp_path, claims, measurements, reported, figure, Setting("mine", False))
+    unnamed = page_of(Setting("mine", False))
     assert "hold with the data and the encoder of this run" in unnamed
 
 
 def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
-    better, never = claim_views(claims, {}, comparable=False)
+    better, never = claim_views(claims, WORLD)
     first, second = (outcome.plot for outcome in better.outcomes)
     assert first == second  # the same numbers under both
     assert [outcome.plot for outcome in never.outcomes] == [None, None]
     assert (better.reported, better.row["reported_bears_out"]) == ("−1.00", "no")
 
 
+def setting_with(condition: str) -> Setting:
+    conditions = {"toy2020/table1": {"bert_20_200k": condition}}
+    return Setting("demo", False, names={"hi": "Hindi"}, conditions=conditions)
+
+
 def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
-    key = f"{claims['paper'].iloc[0]}/{claims['artifact'].iloc[0]}"
-    conditions = {key: {"bert_20_200k": "window 9"}}
     for cells, text in (
         (3, "limiting case: window 9 Hindi (1 of 3)"),
         (1, "window 9 Hindi, the only"),
     ):
         named = claims.assign(cell="bert_20_200k hi", cells=cells)
-        better, _ = claim_views(named, {"hi": "Hindi"}, comparable=False, conditions=conditions)
+        better, _ = claim_views(named, setting_with("window 9"))
         assert text in better.outcomes[0].basis
 
 
 def test_commas_in_names_stay(claims: pd.DataFrame) -> None:
-    key = f"{claims['paper'].iloc[0]}/{claims['artifact'].iloc[0]}"
-    conditions = {key: {"bert_20_200k": "30,000 sentences"}}
     some = claims.assign(contrast="bert_20_200k,hi − en")
-    better, _ = claim_views(some, {"hi": "Hindi"}, comparable=False, conditions=conditions)
+    better, _ = claim_views(some, setting_with("30,000 sentences"))
     assert better.contrasts == ["30,000 sentences, Hindi − en"]
 
 

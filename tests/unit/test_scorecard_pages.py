@@ -1,5 +1,6 @@
 """Tables shaped like the papers', and the scorecard's page."""
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ import pandas as pd
 import pytest
 from toy_scorecard import ADJUSTED, CONTRASTS, NAMES, ORIGINAL, TITLES, papers, score, seeds, write
 
+from mbert_atlas.files import write_json
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import KEY, read_reasons, write_reasons
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.pages import write_page
-from mbert_atlas.scorecard.tables import Table, lay_out, write_tables
+from mbert_atlas.scorecard.tables import Table, lay_out, write_alignment_page, write_tables
 from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, artifact_name, figure_links
 
 # Tables
@@ -183,6 +185,27 @@ def test_a_figure_is_named_after_its_file(artifact: str, name: str, title: str) 
     assert figure_links([figure], {"de": "German"})[0].title == title
 
 
+def test_alignment_scores_have_a_row_per_way_of_joining(tmp_path: Path) -> None:
+    way = {"aer": 0.269, "precision": 0.876, "recall": 0.628, "f1": 0.731}
+    way |= {"links": 1700, "sentences": 90}
+    ways = {"intersection": way, "one_to_one": way}
+    write_json({"symmetrisation": "one_to_one", "by_symmetrisation": ways}, tmp_path / "hi.json")
+    write_json({"symmetrisation": "union", "aer": None, "sentences": 0}, tmp_path / "ru.json")
+    paths = {("bitext", code): tmp_path / f"{code}.json" for code in ("hi", "ru")}
+    write_alignment_page(paths, {"hi": "Hindi"}, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    rows = [re.findall("<td>(.*?)</td>", row) for row in re.findall("<tr>(<td>.*?)</tr>", page)]
+    assert [row[:4] for row in rows] == [
+        ["bitext", "Hindi", "intersection", "26.9"],
+        ["bitext", "Hindi", "one to one (used)", "26.9"],
+        ["bitext", "ru", "no gold links", "–"],
+    ]
+    assert rows[0][-1] == "1,700"
+    assert "not comparable" not in page
+    assert "AER is the alignment error rate: lower is better." in page
+    assert '<a href="index.html">' in page
+
+
 # The page
 
 
@@ -266,15 +289,8 @@ def test_page_of_a_comparable_run(tmp_path: Path) -> None:
         *seeds(ORIGINAL.format("hi"), 65.0, 65.5),
         ADJUSTED.format("es") + "_p_value_vs_original,0.0123,published,,5010",
     )
-    page = render(
-        frame,
-        tmp_path,
-        figures=[
-            FigureLink(
-                "adjusting2020", "figure1", "Hindi, published", tmp_path / "run" / "f" / "1.svg"
-            )
-        ],
-    )
+    figure = FigureLink("adjusting2020", "figure1", "Hindi, published", tmp_path / "run/f/1.svg")
+    page = render(frame, tmp_path, figures=[figure])
     assert "not comparable to the papers" not in page.text
     assert "demo <1>" in page.text
     assert "abc & def" in page.text

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 from PIL import Image
+from toy_claims import claim
+from toy_scorecard import write
 
 from mbert_atlas.files import write_json
 from mbert_atlas.plan.records import Artifact, Curves, Measurement, PaperPlan
-from mbert_atlas.schemas import MEASUREMENT_COLUMNS
-from mbert_atlas.scorecard.cells import write_csv
+from mbert_atlas.scorecard.cells import KEY, write_csv
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.front import write_index
@@ -40,26 +41,21 @@ PLAN = PaperPlan(
 PAPERS = {PAPER: PLAN}
 
 
-def claim(sentence: str, condition: str, target: str, *, headline: bool = True) -> Claim:
+def stated(sentence: str, condition: str, target: str, *, headline: bool = True) -> Claim:
     """The condition is better than the original in a language."""
-    return Claim.model_validate(
-        {
-            "claim": sentence,
-            "place": "section 1",
-            "headline": headline,
-            "artifact": "table1",
-            "of": {"metric": "accuracy", "target": target},
-            "effect": {"plus": {"condition": condition}, "minus": {"condition": "original"}},
-            "expect": {"above": 0},
-        }
+    return claim(
+        claim=sentence,
+        headline=headline,
+        of={"metric": "accuracy", "target": target},
+        effect={"plus": {"condition": condition}, "minus": {"condition": "original"}},
     )
 
 
 CLAIMS = {
-    "russian": claim("Adjustment helps <Russian>.", "adjusted", "ru"),
-    "hindi": claim("Adjustment helps Hindi.", "adjusted", "hi"),
-    "replay": claim("Replay helps.", "replayed", "ru"),
-    "never": claim("Nobody runs this.", "never", "ru", headline=False),
+    "russian": stated("Adjustment helps <Russian>.", "adjusted", "ru"),
+    "hindi": stated("Adjustment helps Hindi.", "adjusted", "hi"),
+    "replay": stated("Replay helps.", "replayed", "ru"),
+    "never": stated("Nobody runs this.", "never", "ru", headline=False),
 }
 """With a gain of 10 points one holds, with -10 it does not, with noise of 40 it is undecided."""
 
@@ -85,13 +81,10 @@ def finished_run(
         for value in [50 + (condition != "original") * (gain + noise * (2 * seed - 3))]
     ]
     lines += [line.replace("accuracy", "entropy") for line in lines]  # is not reported
-    measurements = folder / f"measurements/{paper}/table1.csv"
-    measurements.parent.mkdir(parents=True)
-    measurements.write_text("\n".join([",".join(MEASUREMENT_COLUMNS), *lines]) + "\n")
-    reported = folder / "reported.csv"
-    columns = ",".join([*MEASUREMENT_COLUMNS[:9], "value"])
+    (folder / f"measurements/{paper}").mkdir(parents=True)
+    measurements = write(folder / f"measurements/{paper}/table1.csv", *lines)
     rows = [f"{CELL.format(paper, condition, 'ru')},60" for condition in ("original", "adjusted")]
-    reported.write_text("\n".join([columns, *rows]) + "\n")
+    reported = write(folder / "reported.csv", *rows, columns=(*KEY, "value"))
     figure = FigureLink(paper, "table1", "Table 1", folder / f"figures/{paper}/table1.svg")
     figure.path.parent.mkdir(parents=True)
     figure.path.write_text("<svg>" + 9000 * " " + "</svg>")
