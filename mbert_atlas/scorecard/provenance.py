@@ -96,7 +96,7 @@ class Tracer:
             "runs": {
                 run: {
                     "seeds": sorted(map(int, item["seeds"])),
-                    "hours": self._sum(records[log] for log in item["logs"]).seconds / 3600,
+                    "hours": self._sum(records[log] for log in sorted(item["logs"])).seconds / 3600,
                 }
                 for run, item in sorted(runs.items())
             },

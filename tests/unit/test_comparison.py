@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from axe import check, needs_axe
 from configs import ROOT
 from toy_results import PAPER, PAPERS, finished_run
 
@@ -128,6 +129,18 @@ def verdict_rows(*verdicts: str) -> pd.DataFrame:
 def test_agreement(verdicts: list[str], agreement: str, differing: list[str]) -> None:
     (claim,) = compare_claims(verdict_rows(*verdicts), Setting("", False), len(verdicts) // 2)
     assert (claim.agreement, list(claim.differing)) == (agreement, differing)
+
+
+@needs_axe
+@pytest.mark.parametrize("width", [1280, 500])
+def test_the_page_passes_an_accessibility_check(
+    two: list[Path], tmp_path: Path, width: int
+) -> None:
+    page(two, tmp_path / "compared")
+    found = check(tmp_path / "compared/index.html", width=width, dark=False)
+    assert found["wrong"] == []
+    assert found["passed"] > 20
+    assert found["size"][1] <= width
 
 
 def test_a_run_may_lack_claims_papers_and_curves(two: list[Path], tmp_path: Path) -> None:
