@@ -30,7 +30,6 @@ from snakemake_executor_plugin_slurm.job_status_query import (
 )
 from snakemake_executor_plugin_slurm.utils import get_job_wildcards
 
-from mbert_atlas.errors import AtlasError
 from workflow.job import SHARING, note_of, read_note
 from workflow.sharing import SharedJob, members_of, shared
 
@@ -157,16 +156,6 @@ def reason(log: Path, rule: str) -> str:
     return ""
 
 
-def _expected(workflow: Any) -> dict[Any, float]:
-    """Return the seconds that each job should take; of none if a file for that is damaged."""
-    from workflow.predict import expected_seconds  # imports pandas
-
-    try:
-        return expected_seconds(workflow)
-    except (AtlasError, OSError, ValueError, LookupError):
-        return {}
-
-
 class _Outcome(Enum):
     """How an attempt to submit a job went."""
 
@@ -184,13 +173,15 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             require_programs()
             prefix = workflow.executor_settings.jobname_prefix
             check_earlier_jobs(str(workflow.workdir_init), f"{prefix}_" if prefix else "", logger)
+        from workflow.predict import expected_seconds  # imports pandas
+
         self._ending = threading.Event()
         self._submission = threading.local()
         self._submitted: set[str] = set()
         self._shared: set[str] = set()  # among these
         self._missed: dict[str, int] = {}
         self._silent = False
-        self._expected = _expected(workflow)
+        self._expected = expected_seconds(workflow)
         super().__init__(workflow, logger)
 
     def run_jobs(self, jobs: Sequence[Any]) -> None:
