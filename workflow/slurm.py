@@ -16,9 +16,8 @@ import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from snakemake.api import ExecutorPluginRegistry
 from snakemake.exceptions import WorkflowError
@@ -57,6 +56,8 @@ FAILED = {
     *("OUT_OF_MEMORY", "REVOKED", "TIMEOUT"),
 }
 _ENDS = {*FAILED, "PREEMPTED"}
+_Outcome = Literal["ended", "unanswered", "full"]
+"""How an attempt to submit a job went: submitted or reported as an error, no answer, no room."""
 
 
 def install() -> None:
@@ -156,14 +157,6 @@ def reason(log: Path, rule: str) -> str:
     return ""
 
 
-class _Outcome(Enum):
-    """How an attempt to submit a job went."""
-
-    ENDED = "submitted, or an error that was reported"
-    UNANSWERED = "SLURM does not answer"
-    FULL = "SLURM accepts no more jobs"
-
-
 class PatientExecutor(Executor):  # type: ignore[misc]
     """Keeps a job until SLURM reports its end, and submits it whenever SLURM takes it."""
 
@@ -220,8 +213,8 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         pause: float | None = next(pauses)
         has_been_full = False
         outcome = self._submit(job, is_last=False)
-        while outcome is not _Outcome.ENDED:
-            is_full = outcome is _Outcome.FULL
+        while outcome != "ended":
+            is_full = outcome == "full"
             if is_full and not has_been_full:
                 self.logger.info(
                     f"SLURM accepts no more jobs for now. A job of rule {job.name} waits; a lower "
@@ -257,11 +250,11 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         options = ("--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid)
         listing = ask("squeue", *options) if again else ""  # id and comment, by line
         if listing is None and not is_last:
-            return _Outcome.UNANSWERED
+            return "unanswered"
         if accepted := self._accepted(job, listing or ""):
             self._report_job_submission_threadsafe(accepted)
-            return _Outcome.ENDED
-        self._submission.is_last, self._submission.outcome = is_last, _Outcome.ENDED
+            return "ended"
+        self._submission.is_last, self._submission.outcome = is_last, "ended"
         self._submission.cores = job.threads if isinstance(job, SharedJob) else None
         super().run_job(job)
         outcome: _Outcome = self._submission.outcome
@@ -271,9 +264,9 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         """Report that a job was not submitted, unless it will be."""
         said = msg.partition("sbatch call:")[0]
         if accepts_no_more(said):
-            self._submission.outcome = _Outcome.FULL
+            self._submission.outcome = "full"
         elif NO_ANSWER.search(said) and not getattr(self._submission, "is_last", True):
-            self._submission.outcome = _Outcome.UNANSWERED
+            self._submission.outcome = "unanswered"
         else:
             for member in members_of(job_info.job):
                 super()._report_job_error_threadsafe(replace(job_info, job=member), msg)
