@@ -191,7 +191,7 @@ def sha256_of(path: Path | str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError, OSError)
+DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError, OSError)
 
 
 @contextmanager
@@ -199,7 +199,7 @@ def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
     """Raise a DataError if the archive ``place`` turns out to be damaged while it is read."""
     try:
         yield
-    except _DAMAGE as error:
+    except DAMAGE as error:
         if getattr(error, "errno", None) is not None:  # gzip's and bz2's OSErrors have none
             raise
         problem = f"the archive is cut short or damaged ({error})"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clone import DEMO, copy_repository, snakemake
+from clone import DEMO, copy_repository, snakemake, succeeded
 
 # Processes started in the background of a shell ignore Ctrl-C, and tests would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -55,17 +55,14 @@ def demo(highlights, pytestconfig):
 def report(demo):
     """The report of the demo, as text."""
     page = demo / "results/demo/report.html"
-    done = snakemake(demo, "all", "--profile", "local", *DEMO, "--report", str(page))
-    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    succeeded(snakemake(demo, "all", "--profile", "local", *DEMO, "--report", str(page)))
     return page.read_text()
 
 
 def _made(folder, target, pytestconfig):
     started = time.monotonic()
     options = ["--profile", "local", "--cores", str(os.cpu_count() or 1), *DEMO]
-    done = snakemake(folder, target, *options, timeout=3000)
-    printed = done.stdout + done.stderr
-    assert done.returncode == 0, printed[-6000:]
+    printed = succeeded(snakemake(folder, target, *options, timeout=3000))
     assert target == "all" or len(printed.splitlines()) < 60, printed
     minutes = pytestconfig.stash.setdefault(MINUTES, {})
     minutes[target] = (time.monotonic() - started) / 60

@@ -16,7 +16,6 @@ from snakemake.logging import DefaultFormatter, get_event, logger
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
-from mbert_atlas.errors import AtlasError
 from workflow.plan import WorkflowPlan
 from workflow.supervision import on_success
 
@@ -120,7 +119,11 @@ def show_progress(workflow: Any, plan: WorkflowPlan, log: list[str]) -> None:
         jobs = list(workflow.dag.needrun_jobs())
         if len(jobs) > 1:
             logger.info(f"{len(jobs)} jobs; Snakemake's log: {', '.join(map(_shown, log))}")
-            progress = Progress(_seconds(workflow, jobs), _artifacts(plan, jobs), handler)
+            from workflow.predict import expected_seconds  # imports pandas
+
+            expected = expected_seconds(workflow)
+            seconds = {job: expected.get(job, 1.0) for job in jobs}
+            progress = Progress(seconds, _artifacts(plan, jobs), handler)
             on_success(workflow, progress.finish)
 
 
@@ -199,17 +202,6 @@ def _shown(path: str) -> str:
     """Return a path as seen from the current folder, if it is below."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
-
-
-def _seconds(workflow: Any, jobs: list[Any]) -> dict[Any, float]:
-    """Return how long each job is expected to take; all the same if a file for that is damaged."""
-    from workflow.predict import expected_seconds  # imports pandas
-
-    try:
-        expected = expected_seconds(workflow)
-    except (AtlasError, OSError, ValueError, LookupError):
-        expected = {}
-    return {job: expected.get(job, 1.0) for job in jobs}
 
 
 def _artifacts(plan: WorkflowPlan, jobs: list[Any]) -> dict[str, list[str]]:

@@ -29,11 +29,13 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
         for need in plan.papers[paper].needs.get(name, ()):
             needs.setdefault(need, []).append(f"{paper}_{name}")
     facts = {name: item for name in plan.config.encoders if (item := _facts(plan, name))}
-    mistakes = [
-        _sentencepiece_mistake(name, item.tokenizer == "Unigram")
-        for name, item in facts.items()
-        if (item.tokenizer == "Unigram") != has_sentencepiece(plan.config.encoders, name)
-    ]
+    mistakes = []
+    for name, item in facts.items():
+        is_sentencepiece = item.tokenizer == "Unigram"
+        if is_sentencepiece != has_sentencepiece(plan.config.encoders, name):
+            problem = f"the tokenizer is{'' if is_sentencepiece else ' not'} SentencePiece's"
+            place, value = f"key encoders.{name}.sentencepiece", str(is_sentencepiece).lower()
+            mistakes.append(DataError("config", place, problem, f"write `sentencepiece: {value}`"))
     for need, artifacts in needs.items():
         if need.encoder in facts and (lack := need.unmet(facts[need.encoder])):
             problem, fix = lack
@@ -41,12 +43,6 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             mistakes.append(DataError("config", f"key {need.place}", problem, fix))
     if mistakes:
         raise joined(mistakes)
-
-
-def _sentencepiece_mistake(name: str, is_sentencepiece: bool) -> DataError:
-    problem = f"the tokenizer is{'' if is_sentencepiece else ' not'} SentencePiece's"
-    fix = f"write `sentencepiece: {str(is_sentencepiece).lower()}`"
-    return DataError("config", f"key encoders.{name}.sentencepiece", problem, fix)
 
 
 def requested(plan: Plan, targets: Sequence[str]) -> list[tuple[str, str]]:

@@ -152,10 +152,10 @@ class WorkflowPlan(Plan):
         """Return what the job of a large measurement requests."""
         return self.request(self.measurements[key].resources)
 
-    def labels(self, kind: str, key: str) -> dict[str, str]:
+    def labels(self, key: str) -> dict[str, str]:
         """Return the labels of a figure in Snakemake's report."""
         figure = self.figures[key]
-        return {"language": figure.language, "protocol": figure.protocol, "kind": kind}
+        return {"language": figure.language, "protocol": figure.protocol, "kind": "figure"}
 
     def with_content(self, name: str) -> dict[str, str]:
         """Return path and content hash of a file of the repository, as parameter.

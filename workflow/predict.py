@@ -16,6 +16,7 @@ from typing import Any
 
 from snakemake.cli import parse_config
 
+from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path
 from mbert_atlas.plan.estimate import (
     SUBMISSION_SECONDS,
@@ -66,8 +67,11 @@ def all_jobs(workflow: Any) -> dict[Any, Job]:
 
 
 def expected_seconds(workflow: Any) -> dict[Any, float]:
-    """Return how long each job that has still to run is expected to take."""
-    return _expected_seconds(workflow.dag)
+    """Return how long each job that has still to run should take; of none if a file is damaged."""
+    try:
+        return _expected_seconds(workflow.dag)
+    except (AtlasError, OSError, ValueError, LookupError):
+        return {}
 
 
 @cache  # the terminal and the executor both need them

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mbert_atlas.errors import DataError, joined
+from mbert_atlas.files import DAMAGE
 from mbert_atlas.plan.files import sources_of
 from mbert_atlas.plan.runs import Run
 from mbert_atlas.sources.mirror import Mirror
@@ -93,7 +94,7 @@ def _pairs(plan: Any, bitext: str, language: str, wanted: int) -> int | None:
                 return None
             try:
                 count += _lines(file, wanted)
-            except (OSError, EOFError, zipfile.BadZipFile, lzma.LZMAError):
+            except DAMAGE:
                 return None  # the job that reads it reports the damage
     limit: int | None = getattr(item, "limit", None)
     return min(count, limit or count)

@@ -16,9 +16,8 @@ import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from snakemake.api import ExecutorPluginRegistry
 from snakemake.exceptions import WorkflowError
@@ -30,7 +29,6 @@ from snakemake_executor_plugin_slurm.job_status_query import (
 )
 from snakemake_executor_plugin_slurm.utils import get_job_wildcards
 
-from mbert_atlas.errors import AtlasError
 from workflow.job import SHARING, note_of, read_note
 from workflow.sharing import SharedJob, members_of, shared
 
@@ -58,6 +56,8 @@ FAILED = {
     *("OUT_OF_MEMORY", "REVOKED", "TIMEOUT"),
 }
 _ENDS = {*FAILED, "PREEMPTED"}
+_Outcome = Literal["ended", "unanswered", "full"]
+"""How an attempt to submit a job went: submitted or reported as an error, no answer, no room."""
 
 
 def install() -> None:
@@ -157,24 +157,6 @@ def reason(log: Path, rule: str) -> str:
     return ""
 
 
-def _expected(workflow: Any) -> dict[Any, float]:
-    """Return the seconds that each job should take; of none if a file for that is damaged."""
-    from workflow.predict import expected_seconds  # imports pandas
-
-    try:
-        return expected_seconds(workflow)
-    except (AtlasError, OSError, ValueError, LookupError):
-        return {}
-
-
-class _Outcome(Enum):
-    """How an attempt to submit a job went."""
-
-    ENDED = "submitted, or an error that was reported"
-    UNANSWERED = "SLURM does not answer"
-    FULL = "SLURM accepts no more jobs"
-
-
 class PatientExecutor(Executor):  # type: ignore[misc]
     """Keeps a job until SLURM reports its end, and submits it whenever SLURM takes it."""
 
@@ -184,13 +166,15 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             require_programs()
             prefix = workflow.executor_settings.jobname_prefix
             check_earlier_jobs(str(workflow.workdir_init), f"{prefix}_" if prefix else "", logger)
+        from workflow.predict import expected_seconds  # imports pandas
+
         self._ending = threading.Event()
         self._submission = threading.local()
         self._submitted: set[str] = set()
         self._shared: set[str] = set()  # among these
         self._missed: dict[str, int] = {}
         self._silent = False
-        self._expected = _expected(workflow)
+        self._expected = expected_seconds(workflow)
         super().__init__(workflow, logger)
 
     def run_jobs(self, jobs: Sequence[Any]) -> None:
@@ -229,8 +213,8 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         pause: float | None = next(pauses)
         has_been_full = False
         outcome = self._submit(job, is_last=False)
-        while outcome is not _Outcome.ENDED:
-            is_full = outcome is _Outcome.FULL
+        while outcome != "ended":
+            is_full = outcome == "full"
             if is_full and not has_been_full:
                 self.logger.info(
                     f"SLURM accepts no more jobs for now. A job of rule {job.name} waits; a lower "
@@ -266,11 +250,11 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         options = ("--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid)
         listing = ask("squeue", *options) if again else ""  # id and comment, by line
         if listing is None and not is_last:
-            return _Outcome.UNANSWERED
+            return "unanswered"
         if accepted := self._accepted(job, listing or ""):
             self._report_job_submission_threadsafe(accepted)
-            return _Outcome.ENDED
-        self._submission.is_last, self._submission.outcome = is_last, _Outcome.ENDED
+            return "ended"
+        self._submission.is_last, self._submission.outcome = is_last, "ended"
         self._submission.cores = job.threads if isinstance(job, SharedJob) else None
         super().run_job(job)
         outcome: _Outcome = self._submission.outcome
@@ -280,9 +264,9 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         """Report that a job was not submitted, unless it will be."""
         said = msg.partition("sbatch call:")[0]
         if accepts_no_more(said):
-            self._submission.outcome = _Outcome.FULL
+            self._submission.outcome = "full"
         elif NO_ANSWER.search(said) and not getattr(self._submission, "is_last", True):
-            self._submission.outcome = _Outcome.UNANSWERED
+            self._submission.outcome = "unanswered"
         elif isinstance(job_info.job, SharedJob) and not NO_ANSWER.search(said):
             # No node may have the memory of all: that takes no attempt of any.
             members = job_info.job.members

@@ -120,19 +120,13 @@ def _forget(job: Any) -> None:
 
 def _learn(job: Any, logger: Any) -> None:
     """Record why an attempt failed; give up if another one would fail as well."""
-    note = _read(job)
+    note = read_note(job.log[0]) if job.log else {}
+    for log in job.log:
+        note_of(log).unlink(missing_ok=True)
     _ENDS[job.rule.name, str(job.wildcards)].append(short_of(note, job.resources.get("runtime")))
     if note.get("ended") == "final" and job.restart_times >= job.attempt:
         logger.error(f"{job.rule.name}: not retried, as that would change nothing.")
         job.attempt = job.restart_times + 1
-
-
-def _read(job: Any) -> Mapping[str, Any]:
-    """Return and delete the note of an attempt; empty if it wrote none."""
-    note = read_note(job.log[0]) if job.log else {}
-    for log in job.log:
-        note_of(log).unlink(missing_ok=True)
-    return note
 
 
 def short_of(note: Mapping[str, Any], minutes: Any) -> Shortage:

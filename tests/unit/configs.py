@@ -12,9 +12,8 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 
 ROOT = Path(__file__).parents[2]
-CODES = [language.code for language in Languages.read(ROOT / "resources/languages.csv")]
-
-
+LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
+CODES = [language.code for language in LANGUAGES]
 FILES = [ROOT / BASE, *papers.config_files({}, ROOT)]
 
 

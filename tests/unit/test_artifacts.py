@@ -8,11 +8,10 @@ from collections import Counter
 
 import pytest
 import yaml
-from configs import ROOT
+from configs import LANGUAGES, ROOT
 
 from mbert_atlas import papers
 from mbert_atlas.cells import Cell, as_values, files_of, with_files
-from mbert_atlas.languages import Languages
 from mbert_atlas.plan.paths import PATHS
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.registry import resolve
@@ -23,8 +22,7 @@ PRESETS = {"demo": ["demo"], "small": ["small"], "paper": []}
 @pytest.fixture(scope="module", params=PRESETS)
 def plan(request: pytest.FixtureRequest) -> Plan:
     files = [ROOT / f"config/{name}.yaml" for name in PRESETS[request.param]]
-    languages = Languages.read(ROOT / "resources/languages.csv")
-    return Plan(papers.load(files, ROOT), languages, home=ROOT)
+    return Plan(papers.load(files, ROOT), LANGUAGES, home=ROOT)
 
 
 def test_functions_exist_and_take_what_records_give_them(plan: Plan) -> None:

@@ -5,12 +5,11 @@ import re
 import zipfile
 
 import pytest
-from configs import CODES, ROOT
+from configs import CODES, LANGUAGES, ROOT
 
 from mbert_atlas import papers
 from mbert_atlas.config.reading import with_lines
 from mbert_atlas.errors import DataError
-from mbert_atlas.languages import Languages
 from workflow.files import check_files
 from workflow.plan import WorkflowPlan
 from workflow.sizes import check_sizes
@@ -21,8 +20,7 @@ def plan_of(folder, text, *presets):
     path = folder / "mine.yaml"
     path.write_text(text)
     files = papers.files([*presets, path], ROOT)
-    languages = Languages.read(ROOT / "resources/languages.csv")
-    return WorkflowPlan(papers.read_config({}, files, CODES), languages, {}, ROOT), files
+    return WorkflowPlan(papers.read_config({}, files, CODES), LANGUAGES, {}, ROOT), files
 
 
 @pytest.mark.parametrize("preset", ["demo", "small"])

@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from configs import ROOT
+from configs import LANGUAGES, ROOT
 from planned_files import PlannedFiles
 
 from mbert_atlas import papers
-from mbert_atlas.languages import Languages
 from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
 from mbert_atlas.scorecard.cells import KEY, CellLine, Key, measured_cells, read_cells
 from mbert_atlas.scorecard.claims import cells_of, read_claims
@@ -20,8 +19,7 @@ MOST_LISTED = 30
 
 def measured(folder: Path, *overlays: Path, artifacts: set[str] | None = None) -> list[set[Key]]:
     """What the paper preset (or some artifacts of it, ``paper/name``) measures, by protocol."""
-    languages = Languages.read(ROOT / "resources/languages.csv")
-    plan = Plan(papers.load(overlays, ROOT), languages, home=ROOT)
+    plan = Plan(papers.load(overlays, ROOT), LANGUAGES, home=ROOT)
     files = PlannedFiles(plan, folder)
     paths = [
         files.measurement(key)

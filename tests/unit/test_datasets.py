@@ -1,18 +1,13 @@
 """Upstream files of the config's datasets."""
 
-from pathlib import Path
-
 import pytest
+from configs import LANGUAGES, ROOT
 
 from mbert_atlas.config.corpora.kinds import NliPairs
 from mbert_atlas.config.datasets import Source
 from mbert_atlas.errors import DataError
-from mbert_atlas.languages import Languages
 from mbert_atlas.papers import load
 from mbert_atlas.plan.files import Files, sources_of
-
-ROOT = Path(__file__).parents[2]
-LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
 
 
 def dataset(**changes):

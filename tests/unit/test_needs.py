@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from configs import ROOT, config
+from configs import LANGUAGES, ROOT, config
 from tiny_models import make_encoder, make_tokenizer
 from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
 
@@ -16,7 +16,6 @@ from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.encoders.unigram import train_unigram
 from mbert_atlas.errors import DataError
-from mbert_atlas.languages import Languages
 from mbert_atlas.plan.needs import Facts, Need
 from mbert_atlas.plan.plan import Plan
 from workflow.needs import check_needs
@@ -65,7 +64,7 @@ def test_what_an_encoder_lacks_is_one_sentence(need: Need, sentence: str) -> Non
 def plan_of(folder: Path | None, **changes: Any) -> Plan:
     encoders = {"mbert": {"hub": None, "folder": str(folder)}} if folder else {}
     changed = {"papers": papers.names(), "encoders": encoders, "comparable": False, **changes}
-    return Plan(config(**changed), Languages.read(ROOT / "resources/languages.csv"), home=ROOT)
+    return Plan(config(**changed), LANGUAGES, home=ROOT)
 
 
 def needing(plan: Plan, part: str) -> list[str]:
@@ -136,10 +135,9 @@ def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
 
 
 def test_the_presets_of_the_repository_fit_their_encoders() -> None:
-    languages = Languages.read(ROOT / "resources/languages.csv")
     for preset in ("demo", "small"):
         read = papers.load([ROOT / f"config/{preset}.yaml"], ROOT)
-        check_needs(Plan(read, languages, home=ROOT), ["all"])
+        check_needs(Plan(read, LANGUAGES, home=ROOT), ["all"])
 
 
 def test_all_of_no_paper_is_a_mistake() -> None:

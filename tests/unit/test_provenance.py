@@ -29,7 +29,7 @@ from mbert_atlas.scorecard.provenance import (
     write_config,
 )
 from mbert_atlas.scorecard.templates import Setting, duration, render
-from workflow.records import reader
+from workflow.jobs.provenance import record_reader
 
 RUN = "results/toy"
 CITATION = ROOT / "CITATION.cff"
@@ -195,7 +195,7 @@ def test_records_are_those_that_snakemake_keeps(tmp_path: Path) -> None:
     times = {"starttime": 1.5, "endtime": 3.5}
     noted = MetadataRecord(input=["a", "b"], log=["x.log"], **times)
     FilePersistence(nolock=True, path=tmp_path)._write_record(long, noted)
-    record_of = reader(tmp_path)
+    record_of = record_reader(tmp_path)
     assert record_of(long) == Record(("a", "b"), "x.log", 1.5, 3.5)
     assert record_of("results/other.svg") is None
 

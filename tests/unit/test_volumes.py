@@ -6,15 +6,13 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from configs import ROOT, config
+from configs import LANGUAGES, ROOT, config
 
-from mbert_atlas.languages import Languages
 from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS
 from mbert_atlas.plan.operations import operations, speed_class, training_steps
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.volumes import MINIATURE_WORDS, Shape, Volume, Volumes
 
-LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
 TABLE = ROOT / "resources/prediction/volumes.csv"
 
 

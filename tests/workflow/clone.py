@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -49,10 +50,42 @@ def snakemake(folder: Path, *arguments: str, timeout: float = 120) -> subprocess
     return forked.run(folder, words, environment, timeout)
 
 
+def python(folder: Path, *arguments: str, typed: str = "", timeout: float = 600):
+    """Run Python there, on the package of that copy."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+    )
+
+
+def said(done: subprocess.CompletedProcess) -> str:
+    """What a process printed: dry runs on the standard output, others on the error output."""
+    return done.stdout + done.stderr
+
+
+def succeeded(done: subprocess.CompletedProcess) -> str:
+    """What a process printed that has to succeed."""
+    assert done.returncode == 0, said(done)[-6000:]
+    return said(done)
+
+
+def failed(done: subprocess.CompletedProcess) -> str:
+    """What a process printed that has to fail, with a sentence instead of lines of code."""
+    output = said(done)
+    assert done.returncode != 0, output
+    assert "Traceback" not in output, output
+    assert 'File "' not in output, output
+    return output
+
+
 def jobs(done: subprocess.CompletedProcess) -> dict[str, int]:
     """Number of jobs by rule in a dry run."""
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = re.search(r"Job stats:\n.*?\n-[- ]+\n(.*?)\n\n", done.stdout + done.stderr, re.S)
+    found = re.search(r"Job stats:\n.*?\n-[- ]+\n(.*?)\n\n", succeeded(done), re.S)
     rows = [line.split() for line in found.group(1).splitlines()] if found else []
     return {name: int(count) for name, count in rows}
 

@@ -5,7 +5,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from clone import copy_repository, jobs, snakemake
+from clone import copy_repository, jobs, snakemake, succeeded
 from mbert_atlas.sources.mirror import write_manifest
 from mbert_atlas.sources.register import Register
 from snippets import files_in
@@ -33,8 +33,7 @@ def test_it_is_read_and_a_task_can_use_it(tmp_path):
     )
     target = "results/paper/data/mine.parquet"
     options = ["--cores", "1", "--configfile", "mine.yaml"]
-    done = snakemake(clone, target, *options)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    succeeded(snakemake(clone, target, *options))
     assert pq.read_table(clone / target)["ner_tags"].to_pylist() == [["B-PER", "O", "B-LOC"]]
     encoded = "results/paper/tokens/mbert/examples/entities/mine"
     planned = jobs(snakemake(clone, encoded, "-n", *options))

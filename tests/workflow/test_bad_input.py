@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clone import snakemake
+from clone import failed, said, snakemake, succeeded
 from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.miniature.writing import write_miniature
 from mbert_atlas.papers import names
@@ -95,10 +95,9 @@ def test_a_target_needs_its_own_files_alone_and_fetches_them_once(repository, wo
     mirror, offline = broken(world, tmp_path, {}), ["offline=true"]
     (mirror / XNLI).unlink()
     done = run(repository, tmp_path, f"results/bad/{UD_OUT}", mirror, settings=offline)
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeeded(done)
     done = run(repository, tmp_path, f"results/bad/{UD_OUT}", world, wipe=False)  # another mirror
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Nothing to be done" in done.stdout + done.stderr
+    assert "Nothing to be done" in succeeded(done)
     done = run(repository, tmp_path, f"results/bad/{XNLI_OUT}", mirror, settings=offline)
     explain(done, [XNLI, "1 needed file is missing and offline is set"])
 
@@ -113,7 +112,7 @@ def test_what_cannot_be_had_is_named_at_the_end(repository, world, tmp_path):
     settings += ["alignment={held_out: 9}", "runs={adjusted: {published: {sentences: 9}}}"]
     done = run(repository, tmp_path, target, mirror, settings=settings)
     explain(done, [f"Not made: {paper} ", "table2", "offline is set"])
-    assert "Running without what needs them" in done.stdout + done.stderr
+    assert "Running without what needs them" in said(done)
     with open(repository / "results/bad/not_run.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {"paper": paper, "artifact": "table2"}.items() <= rows[0].items()
@@ -176,10 +175,7 @@ def run(repository, tmp_path, targets, mirror, *options, settings=(), wipe=True)
 
 def explain(done, sentences):
     """One line of the output holds all of ``sentences``; no traceback, and a failure."""
-    output = done.stdout + done.stderr
-    assert done.returncode != 0
-    assert "Traceback" not in output
-    assert 'File "' not in output
+    output = failed(done)
     assert "CalledProcessError" not in output
     found = [text for text in output.splitlines() if all(part in text for part in sentences)]
     assert found, output[-3000:]

@@ -1,14 +1,11 @@
 """A job by hand: Snakemake's own object, and its function in the process that requests it."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
 
-from clone import TINY
+from clone import TINY, python
 
 pytestmark = pytest.mark.workflow
 NOTEBOOK = """
@@ -46,18 +43,3 @@ def test_object_and_function_of_a_job(repository, tmp_path):
     assert "(Pdb) 'read_corpus'" in done.stdout
     languages = pq.read_table(repository / target, columns=["language"])["language"]
     assert set(languages.to_pylist()) == {"en", "ru"}
-
-
-def python(folder, *arguments, typed=""):
-    """Run Python there, on the package of that copy."""
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment,
-        check=False,
-    )

@@ -3,14 +3,12 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 from snakemake.cli import parse_args
 from toy_results import finished_run
 
-from clone import ROOT, jobs, snakemake
+from clone import ROOT, jobs, python, snakemake, succeeded
 from mbert_atlas.papers import names
 from mbert_atlas.scorecard.publishing import publish
 from snippets import commands_in, files_in
@@ -144,11 +142,4 @@ def test_snakemake_commands_plan(repository, here, group):
 )
 def test_python_commands_run(repository, here, command):
     _, *words = shlex.split(replaced(command).format(**here))
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    succeeded(python(repository, *words))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clone import DEMO, ROOT, jobs, snakemake
+from clone import DEMO, ROOT, jobs, snakemake, succeeded
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.sources.mirror import write_manifest
 from mbert_atlas.sources.register import Register
@@ -26,8 +26,7 @@ def test_the_example_of_the_page_runs(repository, tmp_path):
     (mirror / "mine/x.en").write_text("One house .\nTwo cats .\n", "utf-8")
     (mirror / "mine/x.de").write_text("Ein Haus .\nZwei Katzen .\n", "utf-8")
     assert write_manifest(mirror, Register.read(ROOT / "resources/sources.yaml")) == 2
-    done = snakemake(tmp_path, "--cores", "1", timeout=600)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    succeeded(snakemake(tmp_path, "--cores", "1", timeout=600))
     table = read_parquet(tmp_path / "results/outer/data/parallel/de.parquet")
     assert table["target_tokens"].to_pylist() == [["Ein", "Haus", "."], ["Zwei", "Katzen", "."]]
     card = read_json(tmp_path / "results/outer/data/parallel/de.card.json")
@@ -50,6 +49,5 @@ def test_a_preset_as_a_module_plans_the_same_and_takes_what_is_shipped(repositor
     expected = snakemake(repository, "all", "-n", "--forceall", *DEMO, timeout=600)
     assert planned == jobs(expected)
     path = "results/demo/encoders/mbert/shipped"
-    done = snakemake(tmp_path, "--cores", "1", path, timeout=600)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    succeeded(snakemake(tmp_path, "--cores", "1", path, timeout=600))
     assert (tmp_path / path / "model.safetensors").is_file()

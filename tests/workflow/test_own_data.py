@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from clone import ROOT, copy_repository, snakemake
+from clone import ROOT, copy_repository, snakemake, succeeded
 from mbert_atlas.files import read_json
 from mbert_atlas.sources.mirror import Mirror, write_manifest
 from mbert_atlas.sources.register import Register
@@ -44,8 +44,7 @@ def test_the_worked_example(tmp_path):
     folder = copy_repository(tmp_path / "repository")
     own_mirror(folder / "my-mirror")
     (folder / "config/mine.yaml").write_text(config, "utf-8")
-    done = snakemake(folder, *command, timeout=2400)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    succeeded(snakemake(folder, *command, timeout=2400))
     found = pd.read_csv(folder / command[-1], keep_default_na=False)
     assert set(found.target) == {"de"}
     assert set(found.condition) == {"original", "adjusted"}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clone import ROOT, copy_repository, snakemake
+from clone import ROOT, copy_repository, said, snakemake, succeeded
 from mbert_atlas import papers
 from mbert_atlas.files import read_parquet
 from mbert_atlas.plan.runs import RunTable
@@ -54,8 +54,7 @@ def test_the_loss_of_a_method_reruns_its_users_alone(results, edit):
         r"(class LanguageUnlearning\(Method\):\n    \"\"\"[^$]*?\"\"\"\n)",
         r"\1    changed = True\n",
     )
-    done = snakemake(results, "all", "-n", *OPTIONS)
-    output = done.stdout + done.stderr
+    output = said(snakemake(results, "all", "-n", *OPTIONS))
     job = r"^rule finetune\w*:\n(?:    .*\n)*?    wildcards: run=([^,]+)"
     reran = set(re.findall(job, output, re.M))
     runs = RunTable(papers.load([ROOT / "config/demo.yaml"], ROOT))
@@ -75,8 +74,7 @@ def test_they_work_together(tmp_path):
         (mine / f"topics-{name}.tsv").write_text("".join(texts))
     write_manifest(folder / "my-mirror", Register.read(ROOT / "resources/sources.yaml"))
     (command,) = [line for line in commands_in("CONTRIBUTING.md") if "config/topics.yaml" in line]
-    done = snakemake(folder, *command.split()[1:], timeout=300)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    succeeded(snakemake(folder, *command.split()[1:], timeout=300))
     frame = read_parquet(folder / command.split()[-1]).to_pandas()
     assert len(frame) == 40
     assert (frame.gold == frame.prediction).mean() > 0.9

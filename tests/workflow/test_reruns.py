@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from clone import copy_repository, snakemake
+from clone import copy_repository, snakemake, succeeded
 
 pytestmark = pytest.mark.workflow
 OPTIONS = ["--profile", "local", "--configfile", "config/demo.yaml"]
@@ -26,9 +26,7 @@ main(sys.argv[1:])
 
 def planned(folder, *arguments):
     """The rules that would run, with the reasons why."""
-    done = snakemake(folder, "all", "-n", *OPTIONS, *arguments)
-    output = done.stdout + done.stderr
-    assert done.returncode == 0, output
+    output = succeeded(snakemake(folder, "all", "-n", *OPTIONS, *arguments))
     jobs = re.findall(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    reason: (.*)$", output, re.M)
     assert jobs or "Nothing to be done" in output
     return {name: {reason for each, reason in jobs if each == name} for name, _ in jobs}
@@ -52,9 +50,8 @@ def touch(folder, target):
 def results(tmp_path_factory):
     """A copy of the repository with an empty file or folder for every output of the demo."""
     folder = copy_repository(tmp_path_factory.mktemp("reruns"))
-    done = snakemake(folder, "all", "-n", "--forceall", *OPTIONS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    for names in re.findall(r"^    output: (.*)$", done.stdout + done.stderr, re.M):
+    output = succeeded(snakemake(folder, "all", "-n", "--forceall", *OPTIONS))
+    for names in re.findall(r"^    output: (.*)$", output, re.M):
         for path in (folder / name for name in names.split(", ")):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch() if path.suffix else path.mkdir()

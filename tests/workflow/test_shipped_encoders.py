@@ -8,7 +8,7 @@ import torch
 from multilinguality import measure_multilinguality
 from safetensors.torch import load_file
 
-from clone import DEMO, TINY, copy_repository, jobs, snakemake
+from clone import DEMO, TINY, copy_repository, jobs, said, snakemake, succeeded
 from mbert_atlas import papers
 from mbert_atlas.corpora.gold_alignment import read_gold
 
@@ -27,11 +27,6 @@ TAKEN = "results/tiny/encoders/mbert/shipped"
 SHIPPED = "resources/encoders/tiny"
 
 
-def said(done):
-    """Dry runs talk on the standard output, others on the error output."""
-    return done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def shipping(tmp_path_factory):
     """A copy of the repository that ships a tiny encoder, and how to run Snakemake there."""
@@ -42,16 +37,13 @@ def shipping(tmp_path_factory):
         configs = [*DEMO, "tiny.yaml", *presets, "--config", f"use_shipped={use_shipped}"]
         return snakemake(folder, target, "--cores", "1", *options, *configs, timeout=600)
 
-    done = run("ship_encoders", use_shipped="false")
-    assert done.returncode == 0, said(done)
+    succeeded(run("ship_encoders", use_shipped="false"))
     return folder, run
 
 
 def test_it_is_taken_and_nothing_is_trained(shipping):
     folder, run = shipping
-    done = run(TAKEN)
-    assert done.returncode == 0, said(done)
-    assert "is trained" not in said(done)
+    assert "is trained" not in succeeded(run(TAKEN))
     taken, trained = (load_file(folder / path / "model.safetensors") for path in (TAKEN, TRAINED))
     assert all(torch.equal(taken[name], trained[name].half().float()) for name in trained)
     tokens = "results/tiny/tokens/mbert/examples/inference/xnli"
@@ -60,8 +52,7 @@ def test_it_is_taken_and_nothing_is_trained(shipping):
     assert not {"train_tokenizer", "encode_pretraining_texts", "pretrain"} & planned.keys()
     for path in (folder / SHIPPED).iterdir():
         os.utime(path)  # as in a fresh clone
-    done = run(TAKEN, "-n")
-    assert "Nothing to be done" in said(done)
+    assert "Nothing to be done" in said(run(TAKEN, "-n"))
 
 
 def test_another_specification_or_none_is_trained_and_one_line_says_why(shipping):
@@ -110,7 +101,7 @@ def test_the_shipped_encoders_can_be_made_again(tmp_path):
             *["--cores", str(os.cpu_count()), *DEMO, "--config", f"use_shipped={setting}"],
             timeout=7200,
         )
-        assert done.returncode == 0, said(done)
+        succeeded(done)
     gold = {
         path.parent.name: read_gold(path, "xlwa")
         for path in sorted(

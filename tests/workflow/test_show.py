@@ -1,27 +1,17 @@
 """`python -m mbert_atlas show`: what Snakemake lists about the jobs of a run."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
-from clone import DEMO
+from clone import DEMO, python, succeeded
 
 pytestmark = pytest.mark.workflow
 
 
 def show(folder, run):
-    done = subprocess.run(
-        [sys.executable, "-m", "mbert_atlas", "show", run, *DEMO],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = python(folder, "-m", "mbert_atlas", "show", run, *DEMO)
+    succeeded(done)
     return done.stdout
 
 

@@ -242,19 +242,23 @@ def test_a_submit_limit_takes_no_attempt(folder: _Folder, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "says",
+    ("says", "outer"),
     [
-        f"sbatch: error: QOSMaxWallDurationPerJobLimit\n{_POLICY}",
-        _POLICY,  # with no job in the queue, the job itself is too large
-        f"{_FAILED}Invalid account or account/partition",
+        (f"sbatch: error: QOSMaxWallDurationPerJobLimit\n{_POLICY}", ""),
+        (_POLICY, ""),  # with no job in the queue, the job itself is too large
+        (_POLICY, "77"),  # one around Snakemake leaves no room by ending, as with slurm/head.sh
+        (f"{_FAILED}Invalid account or account/partition", ""),
     ],
-    ids=["named", "unnamed", "account"],
+    ids=["named", "unnamed", "around", "account"],
 )
 def test_an_error_of_the_job_itself_is_retried_as_often_as_retries_allow(
-    folder: _Folder, says: str
+    folder: _Folder, says: str, outer: str
 ) -> None:
     folder.plan({str(number): {"state": "", "says": says} for number in range(1, 9)})
-    code, printed = folder.run("--keep-going")  # else the first to fail twice ends it
+    if outer:  # it is in the queue as long as Snakemake waits
+        (folder.path / "programs/queue").write_text(f"{outer}|RUNNING|head|none|{folder.path}\n")
+    # Without --keep-going the first to fail twice ends it.
+    code, printed = folder.run("--keep-going", outer=outer)
     assert code == 1
     assert "accepts no more jobs" not in printed
     assert "does not answer" not in printed
@@ -337,16 +341,6 @@ def test_reason(log: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / "1.log").write_text(log)
     assert reason(tmp_path / "1.log", "make") == expected
     assert reason(tmp_path / "none.log", "make") == ""
-
-
-def test_a_job_around_snakemake_leaves_no_room_by_ending(folder: _Folder) -> None:
-    """As with slurm/head.sh: that job is in the queue as long as Snakemake waits."""
-    folder.plan({str(number): {"state": "", "says": _POLICY} for number in range(1, 9)})
-    (folder.path / "programs/queue").write_text(f"77|RUNNING|head|none|{folder.path}\n")
-    code, printed = folder.run("--keep-going", outer="77")
-    assert code == 1
-    assert "accepts no more jobs" not in printed
-    assert len(folder.calls("sbatch")) == 4
 
 
 def test_a_first_attempt_requests_the_time_that_it_should_need(folder: _Folder) -> None:

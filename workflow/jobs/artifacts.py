@@ -1,15 +1,10 @@
 """Jobs of the rules in `workflow/rules/artifacts.smk`."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mbert_atlas.cells import Cell
 from workflow.job import Snakemake
 from workflow.jobs.report import compared
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def measure(snakemake: Snakemake) -> None:
@@ -30,21 +25,17 @@ def render_figure(snakemake: Snakemake) -> None:
     params = snakemake.params
     also: dict[str, Any] = {"reported": params.reported["path"]} if params.reported else {}
     cells = with_files(params.cells, snakemake.input)
-    if params.intervals:
-        also["intervals"] = _intervals(cells, params.intervals)
+    if params.intervals:  # of all numbers that the figure may show
+        from mbert_atlas.scorecard.claims import Claims
+        from mbert_atlas.scorecard.intervals import measured_intervals
+
+        stated = {params.intervals["paper"]: Claims(claims={}, **params.intervals["about"])}
+        files = cells[0].paths
+        measurement, resamples = Path(files.get("scores", cells[0].path)), Path(files["resamples"])
+        languages = params.intervals["languages"]
+        also["intervals"] = measured_intervals(measurement, resamples, stated, languages)
     figure = resolve(params.draw)(cells, **params.options, **also)
     save_figure(figure, Path(snakemake.output[0]).with_suffix(""), params.caption)
-
-
-def _intervals(cells: Sequence[Cell], sources: Mapping[str, Any]) -> "pd.DataFrame":
-    """Return the intervals of all numbers that a figure may show."""
-    from mbert_atlas.scorecard.claims import Claims
-    from mbert_atlas.scorecard.intervals import measured_intervals
-
-    stated = {sources["paper"]: Claims(claims={}, **sources["about"])}
-    files = cells[0].paths
-    measurement = Path(files.get("scores", cells[0].path))
-    return measured_intervals(measurement, Path(files["resamples"]), stated, sources["languages"])
 
 
 def render_table(snakemake: Snakemake) -> None:
@@ -54,7 +45,7 @@ def render_table(snakemake: Snakemake) -> None:
 
     params = snakemake.params
     setting = Setting(**params.setting)
-    frame, contrasts = compared(snakemake, setting.comparable)
+    frame, contrasts = compared(snakemake)
     write_tables(
         frame[(frame["paper"] == params.paper) & (frame["artifact"] == params.artifact)],
         title=f"{artifact_name(params.artifact)} of {params.title}",

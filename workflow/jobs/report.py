@@ -30,7 +30,7 @@ def setting_of(snakemake: Snakemake) -> Any:
     )
 
 
-def compared(snakemake: Snakemake, comparable: bool) -> tuple[Any, dict[str, list[Any]]]:
+def compared(snakemake: Snakemake) -> tuple[Any, dict[str, list[Any]]]:
     """Return the frame of measured and reported cells, and the contrasts of each paper."""
     from mbert_atlas.scorecard.compare import compare
     from mbert_atlas.scorecard.rules import Contrast
@@ -39,14 +39,12 @@ def compared(snakemake: Snakemake, comparable: bool) -> tuple[Any, dict[str, lis
         paper: [Contrast(*contrast) for contrast in declared]
         for paper, declared in snakemake.params.contrasts.items()
     }
-    measurements = list(map(Path, snakemake.input.measurements))
-    reported = [Path(item["path"]) for item in snakemake.params.reported]
-    listed = [Path(snakemake.params.not_reproducible["path"])]
     frame = compare(
-        *(measurements, reported),
+        list(map(Path, snakemake.input.measurements)),
+        [Path(item["path"]) for item in snakemake.params.reported],
         contrasts=contrasts,
-        comparable=comparable,
-        not_reproducible=listed,
+        comparable=snakemake.params.setting["comparable"],
+        not_reproducible=[Path(snakemake.params.not_reproducible["path"])],
     )
     return frame, contrasts
 
@@ -58,7 +56,7 @@ def scorecard(snakemake: Snakemake) -> None:
 
     params, output = snakemake.params, snakemake.output
     setting = setting_of(snakemake)
-    frame, contrasts = compared(snakemake, setting.comparable)
+    frame, contrasts = compared(snakemake)
     write_csv(frame, output.csv, digits=8)
     write_page(
         frame,
@@ -117,7 +115,7 @@ def write_replication(snakemake: Snakemake) -> None:
 
     params, paper = snakemake.params, snakemake.wildcards.paper
     setting = setting_of(snakemake)
-    frame, contrasts = compared(snakemake, setting.comparable)
+    frame, contrasts = compared(snakemake)
     write_replication(
         read_verdicts(snakemake.input.claims),
         Path(snakemake.output[0]),

@@ -45,7 +45,7 @@ use rule job as render_figure with:
             caption="../report/artifact.rst",
             category=lambda wildcards: plan.artifact_of[wildcards.figure][0],
             subcategory=lambda wildcards: plan.headline(wildcards.figure),
-            labels=lambda wildcards: plan.labels("figure", wildcards.figure),
+            labels=lambda wildcards: plan.labels(wildcards.figure),
         ),
         "<results>/figures/{figure}.svg",
         "<results>/figures/{figure}.caption.txt",

@@ -135,7 +135,6 @@ use rule encode_pretraining_texts as encode_head_texts with:
         pretraining=plan.head_fitting(
             *("max_length", "texts_per_language", "sentences_per_language", "packed")
         ),
-        job=plan.job("encoders:encode_pretraining_texts"),
 
 
 use rule job as fit_head with:
