@@ -159,20 +159,11 @@ def _as_question(clause: Clause, asked: Asked) -> Clause:
         subject = Thing("who")
     elif asked == "object" and thing is not None:
         thing = Thing("who" if thing.noun in concepts.ANIMATE else "what")
-    return replace(
-        clause,
-        subject=subject,
-        object=thing,
-        circumstances=tuple(
-            replace(one, thing=_known(one.thing))
-            for one in clause.circumstances
-            if asked != "place" or one.adposition != "in"
-        ),
-        time="where" if asked == "place" else None,
-        manner=None,
-        time_first=False,
-        asked=asked,
-    )
+    kept = [one for one in clause.circumstances if asked != "place" or one.adposition != "in"]
+    around = tuple(replace(one, thing=_known(one.thing)) for one in kept)
+    time = "where" if asked == "place" else None
+    plain = replace(clause, time=time, manner=None, time_first=False, asked=asked)
+    return replace(plain, subject=subject, object=thing, circumstances=around)
 
 
 def _known(thing: Thing) -> Thing:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS, Sampler
 from mbert_atlas.miniature.encyclopedia import draw_outlines, draw_story, export, write_pages
-from mbert_atlas.miniature.generator import Content, Files, Generator, is_held_out
+from mbert_atlas.miniature.generator import Files, Generator, is_held_out
 from mbert_atlas.miniature.inference import LABELS, draw_triple
 from mbert_atlas.miniature.language import Language
 from mbert_atlas.miniature.meanings import Clause, Meaning, draw_named_meaning, entities
@@ -74,8 +74,7 @@ def dictionary(source: Language, target: Language) -> list[str]:
 
 def _wals(languages: Sequence[Language]) -> dict[str, str]:
     """Return the tables of WALS in CLDF by file name."""
-    codes: list[Sequence[object]] = []
-    values: list[Sequence[object]] = []
+    codes, values = list[Sequence[object]](), list[Sequence[object]]()
     for feature, column in _FEATURES.items():
         distinct = list(dict.fromkeys(getattr(one, column) for one in languages))
         for number, value in enumerate(distinct, 1):
@@ -197,15 +196,14 @@ def _pairs(
 
 def multinli(data: Generator) -> Files:
     """Yield MultiNLI: training pairs and two development sets, one with disputed pairs."""
-    seen: set[str] = set()
-    members: dict[str, Content] = {}
+    seen, members = set[str](), dict[str, str]()
     for split, number, genres in (
         ("train", data.sizes.nli_train, _TRAINING_GENRES),
         ("dev_matched", data.sizes.nli_test, _TRAINING_GENRES),
         ("dev_mismatched", data.sizes.nli_test, _MISMATCHED_GENRES),
     ):
         rng, rows = data.rng("multinli", split), []
-        disputes = max(1, number // 50) if split == "dev_matched" else 0
+        disputes = max(1, number // 50) if split == "dev_matched" and number else 0
         disputed = rng.sample(range(number), disputes)
         pairs = _pairs(data, rng, number, seen, genres, held_out=split != "train")
         for index, pair in enumerate(pairs):
@@ -238,8 +236,7 @@ def xnli(data: Generator) -> Files:
 
     Like in upstream's table of 19 columns, the parses are empty.
     """
-    seen: set[str] = set()
-    members: dict[str, Content] = {}
+    seen, members = set[str](), dict[str, str]()
     for split in ("dev", "test"):
         pairs = list(_pairs(data, data.rng("xnli", split), data.sizes.nli_test, seen, _XNLI_GENRES))
         rows: list[Sequence[str]] = [_XNLI_COLUMNS]
@@ -257,9 +254,9 @@ def xnli(data: Generator) -> Files:
 def wikiann(data: Generator) -> Files:
     """Yield WikiANN in Rahimi et al.'s layout, with different sentences in each language."""
     sizes = {"dev": data.sizes.ner_test, "test": data.sizes.ner_test, "train": data.sizes.ner_train}
-    members: dict[str, Content] = {}
+    members = dict[str, dict[str, str]]()
     for language in track(data.languages, "miniature: named entities"):
-        code, texts = language.code, {}
+        code, texts = language.code, dict[str, str]()
         for split, size in sizes.items():
             drawn = map(draw_named_meaning, repeat(data.rng("wikiann", code, split)))
             kept = (meaning for meaning in drawn if is_held_out(meaning) == (split != "train"))
