@@ -139,11 +139,9 @@ def treebanks(data: Generator) -> Files:
     for split, size in sizes.items():
         rng = data.rng("treebanks", split)
         meanings = data.meanings(rng, size, seen, held_out=split != "train")
-        for language in data.languages:
-            code = language.code
-            if split != "test" and code not in _TREEBANKS:
-                continue
-            blocks = []
+        chosen = [one for one in data.languages if split == "test" or one.code in _TREEBANKS]
+        for language in chosen:
+            code, blocks = language.code, []
             for number, (meaning, english) in enumerate(meanings, 1):
                 original = None if code == "en" else english.text
                 identifier = f"miniature-{split}-{number}"
