@@ -133,7 +133,7 @@ def read_passage(language: Language, passage: Passage) -> Reading:
         clause = passage.clauses[number]
         offset = sum(len(sentence.text + separator) for sentence in sentences[:number])
         path = _answering_paths(clause)[asked]
-        core = (*(path + part for part in (".noun", ".adjective", ".very")), path + ".owner")
+        core = tuple(path + part for part in (".noun", ".adjective", ".very", ".owner"))
         questions.append(language.sentence(Meaning(_as_question(clause, asked))).text)
         answers.append(_span(sentences[number], core, offset))
         phrases.append(_span(sentences[number], (path + ".",), offset))
@@ -286,5 +286,4 @@ def tydiqa(data: Generator) -> Files:
             paragraphs = [{"context": reading.text, "qas": [row]}]
             title = language.heading(rng.choice(NOUNS))
             articles.append({"title": title, "paragraphs": paragraphs})
-    text = json.dumps({"version": "1.1", "data": articles})
-    yield "tydiqa/tydiqa-goldp-v1.1-dev.json", text
+    yield "tydiqa/tydiqa-goldp-v1.1-dev.json", json.dumps({"version": "1.1", "data": articles})

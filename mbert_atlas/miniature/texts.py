@@ -61,8 +61,7 @@ def references(data: Generator) -> Files:
     for language in data.languages[1:]:
         for one, two in ((english, language), (language, english)):
             yield f"muse/dictionaries/{one.code}-{two.code}.txt", lines(dictionary(one, two))
-    for name, text in _wals(data.languages).items():
-        yield f"wals/cldf/{name}", text
+    yield from _wals(data.languages)
 
 
 def dictionary(source: Language, target: Language) -> list[str]:
@@ -72,8 +71,8 @@ def dictionary(source: Language, target: Language) -> list[str]:
     return [" ".join(pair) for pair in dict.fromkeys(pairs)]
 
 
-def _wals(languages: Sequence[Language]) -> dict[str, str]:
-    """Return the tables of WALS in CLDF by file name."""
+def _wals(languages: Sequence[Language]) -> Files:
+    """Yield the tables of WALS in CLDF."""
     codes, values = list[Sequence[object]](), list[Sequence[object]]()
     for feature, column in _FEATURES.items():
         distinct = list(dict.fromkeys(getattr(one, column) for one in languages))
@@ -87,11 +86,9 @@ def _wals(languages: Sequence[Language]) -> dict[str, str]:
         for one in languages
     ]
     names = "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus"
-    return {
-        "languages.csv": _table(f"{names} ISO_codes", described),
-        "codes.csv": _table("ID Parameter_ID Name Description Number", codes),
-        "values.csv": _table("ID Language_ID Parameter_ID Value Code_ID", values),
-    }
+    yield "wals/cldf/languages.csv", _table(f"{names} ISO_codes", described)
+    yield "wals/cldf/codes.csv", _table("ID Parameter_ID Name Description Number", codes)
+    yield "wals/cldf/values.csv", _table("ID Language_ID Parameter_ID Value Code_ID", values)
 
 
 def _table(header: str, rows: Iterable[Sequence[object]]) -> str:
