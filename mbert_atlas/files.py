@@ -14,8 +14,8 @@ import tarfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -26,7 +26,6 @@ from mbert_atlas.errors import DataError, TransientError
 
 AGAIN = "delete this file, and the next start fetches it again"
 _DAY = 86400.0  # seconds
-_ROWS_PER_GROUP = 16_384  # small, so that sampling from a large file decodes little at a time
 
 
 def _temporary_name(path: Path) -> Path:
@@ -112,25 +111,6 @@ def write_parquet(table: pa.Table, path: Path | str) -> None:
         pq.write_table(table, temporary, compression="zstd")
 
 
-def write_in_groups(
-    parts: Generator[list[Mapping[str, Any]], None, None], schema: pa.Schema, path: Path | str
-) -> None:
-    """Stream rows to zstd Parquet, atomically; each part stays in one row group."""
-    with (
-        closing(parts),  # and what it has open, if the disk is full
-        atomic_path(path) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
-    ):
-        rows: list[Mapping[str, Any]] = []
-        for part in parts:
-            rows += part
-            if len(rows) >= _ROWS_PER_GROUP:
-                writer.write_table(pa.Table.from_pylist(rows, schema))
-                rows.clear()
-        if rows:
-            writer.write_table(pa.Table.from_pylist(rows, schema))
-
-
 def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
     """Read a Parquet file and check it against ``schema``.
 
@@ -192,6 +172,7 @@ def sha256_of(path: Path | str) -> str:
 
 
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError, OSError)
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 @contextmanager
@@ -217,13 +198,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         raise DataError(path, "", "no such file", "fetch it or correct the path")
     if path.stat().st_size == 0:
         raise DataError(path, "", "the file is empty", AGAIN)
-    openers: dict[str, Callable[..., Any]] = {
-        ".gz": gzip.open,
-        ".tgz": gzip.open,
-        ".bz2": bz2.open,
-        ".xz": lzma.open,
-    }
-    opener = openers.get(path.suffix, open)
+    opener = _OPENERS.get(path.suffix, open)
     with damage_in_one_sentence(path), opener(path, "rb") as stream:
         # The archive classes split lines in Python; a buffer does so in C, several times faster.
         yield cast(BinaryIO, io.BufferedReader(stream, 1 << 16))

@@ -8,25 +8,22 @@ files, English and its partner, line by line, where a line may be empty on one s
 
 import math
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 from mbert_atlas.config.corpora.kinds import BitextFormat
 from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.corpora.lines import numbered_columns, parallel_lines, require_format
-from mbert_atlas.corpora.samples import shortfall
+from mbert_atlas.corpora.samples import Row, shortfall, write_in_groups
 from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.words import WordTokenizer
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_in_groups
-from mbert_atlas.languages import Language
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import BITEXT
@@ -64,17 +61,21 @@ def read(job: ReadingJob) -> None:
 
 def _rows(
     upstream: Upstream, seed: int, maximum: int | None, card: Card
-) -> Generator[list[Mapping[str, Any]], None, None]:
+) -> Generator[list[Row], None, None]:
     counts, language, seen = card.counts, upstream.language, set[bytes]()
+    fix = "are the sides exchanged? correct the source's path, format or language"
     for place, file in enumerate(upstream.files):
         limit = None if maximum is None else maximum - counts["pairs"]
         pairs = islice(_pairs(file, language.code, limit, seed, seen, card), limit)
-        for pair, english, other in _in_script(pairs, file, language):
+        first = list(islice(pairs, TEXTS))
+        require_script((pair.english for pair, *_ in first), "Latn", file.path, ENGLISH, fix)
+        path, others = [file.path, *file.partners][-1], (pair.other for pair, *_ in first)
+        require_script(others, language.script, path, language.code, fix)
+        for pair, english, other in chain(first, pairs):
             counts.update(("pairs", f"{file.path.name}: pairs"))
             counts["English words"] += len(english)
             counts["other words"] += len(other)
-            row = (f"{place}-{file.format}-{pair.line}", english, other, pair.score)
-            yield [dict(zip(BITEXT.names, row, strict=True))]
+            yield [(f"{place}-{file.format}-{pair.line}", english, other, pair.score)]
     card.bad.require_few(counts["lines read"])
     if not counts["pairs"]:
         paths = ", ".join(str(file.path) for file in upstream.files)
@@ -99,19 +100,6 @@ def _pairs(
                 yield pair, english, other
             else:
                 card.dropped["empty side"] += 1
-
-
-def _in_script(
-    pairs: Iterator[tuple[_Pair, list[str], list[str]]], file: CorpusFile, language: Language
-) -> Iterator[tuple[_Pair, list[str], list[str]]]:
-    """Yield all pairs if the first of them are in the scripts of their languages."""
-    first = list(islice(pairs, TEXTS))
-    fix = "are the sides exchanged? correct the source's path, format or language"
-    require_script((pair.english for pair, *_ in first), "Latn", file.path, ENGLISH, fix)
-    others = (pair.other for pair, *_ in first)
-    path = [file.path, *file.partners][-1]
-    require_script(others, language.script, path, language.code, fix)
-    return chain(first, pairs)
 
 
 def _different(pairs: Iterable[_Pair], seen: set[bytes], card: Card) -> Iterator[_Pair]:

@@ -120,18 +120,17 @@ class Card:
 
 def corpora_read(folder: Path | str) -> dict[str, str]:
     """Return what datasets were read from, by name, from the cards in a run's folder ``data``."""
-    corpora: dict[str, dict[str, None]] = {}
+    corpora: dict[str, list[str]] = {}
     for path in sorted(Path(folder).rglob("*.card.json")):
         name = path.relative_to(folder).parts[0].removesuffix(".card.json")
-        corpora.setdefault(name, {}).update(dict.fromkeys(read_origins(path)))
-    return {name: "; ".join(stated) for name, stated in corpora.items()}
+        corpora.setdefault(name, []).extend(read_origins(path))
+    return {name: "; ".join(dict.fromkeys(stated)) for name, stated in corpora.items()}
 
 
 def read_origins(path: Path) -> list[str]:
     """Return the corpora of a dataset with licences, and what was read, by the file of its card."""
-    content, stated = read_json(path), dict[str, None]()
+    content, stated = read_json(path), list[str]()
     for card in [content] if "source_files" in content else content.values():
         licence = card["licence"].replace("not stated", "licence not stated")
-        said = [f"{card['dataset']} ({licence})", *card.get("read_from", ())]
-        stated.update(dict.fromkeys(said))
-    return list(stated)
+        stated += [f"{card['dataset']} ({licence})", *card.get("read_from", ())]
+    return list(dict.fromkeys(stated))

@@ -51,9 +51,8 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     kept = pairs[:limit]
     english, other = map(set, zip(*kept, strict=True))
     card = Card("dictionary", f"en-{language.code}", bad=bad)
-    card.counts.update(
-        {"pairs": len(kept), "English words": len(english), "other words": len(other)}
-    )
+    counts = {"pairs": len(kept), "English words": len(english), "other words": len(other)}
+    card.counts.update(counts)
     card.dropped["beyond the limit"] = len(pairs) - len(kept)
     card.notes += shortfall(limit, len(kept), "pairs")
     return table_of(kept, DICTIONARY), card

@@ -43,14 +43,13 @@ def derive(job: DerivingJob) -> None:
     has_unknown = _unknown_to(job.tokenizer)
     card = Card("Wikipedia language identification", " ".join(paragraphs))
     card.notes += [f"seed {seed}", "drops are counted among the paragraphs looked at"]
-    for language, path in track(list(paragraphs.items()), "languages sampled"):
+    for language, path in track(paragraphs.items(), "languages sampled"):
         table = pyarrow.dataset.dataset(path)
         random = generator(seed, "language identification", language)
         order = random.permutation(table.count_rows())
         chosen, seen = _passing(table, order, limit or len(order), has_unknown)
-        if len(chosen) < options["minimum_per_language"]:
-            problem = f"{len(chosen)} of {len(order)} paragraphs pass"
-            problem += f", {options['minimum_per_language']} needed"
+        if len(chosen) < (needed := options["minimum_per_language"]):
+            problem = f"{len(chosen)} of {len(order)} paragraphs pass, {needed} needed"
             fix = "take a larger dump, leave the language out, or lower minimum_per_language"
             raise DataError(path, f"language {language}", problem, fix)
         splits = np.repeat(SPLITS, _split_sizes(len(chosen), options["fractions"])).tolist()

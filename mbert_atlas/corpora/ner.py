@@ -82,9 +82,8 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
         card.counts[f"{name}: entities begun"] = tags[f"B-{name}"]
     if strays := sum(len(sentences[int(number) - 1].stray) for number in kept["id"].to_pylist()):
         card.counts["I- tags that continue no entity"] = strays
-        card.notes.append(
-            "I- tags that continue no entity are kept; seqeval begins an entity there"
-        )
+        note = "I- tags that continue no entity are kept; seqeval begins an entity there"
+        card.notes.append(note)
     return kept, card
 
 

@@ -39,31 +39,27 @@ TYDIQA_LANGUAGES = {  # our code -> the word with which the ids of TyDi QA begin
 _ENGLISH = ("en", "Latn")
 
 
-class _Part(BaseModel, strict=True):
-    pass
-
-
-class _Answer(_Part):
+class _Answer(BaseModel, strict=True):
     text: str
     answer_start: int
 
 
-class _Question(_Part):
+class _Question(BaseModel, strict=True):
     id: str
     question: str
     answers: Sequence[_Answer]
 
 
-class _Paragraph(_Part):
+class _Paragraph(BaseModel, strict=True):
     context: str
     qas: Sequence[Any]  # questions one by one, so that a bad one is not the end of all
 
 
-class _Article(_Part):
+class _Article(BaseModel, strict=True):
     paragraphs: Sequence[_Paragraph]
 
 
-class _File(_Part):
+class _File(BaseModel, strict=True):
     data: Sequence[_Article]
 
 
@@ -153,8 +149,7 @@ def _usable(
 
 def _sizes(table: pa.Table) -> Counter[str]:
     answers, contexts = table["answer_text"].to_pylist(), set(table["context"].to_pylist())
-    sizes = {"questions": table.num_rows, "contexts": len(contexts)}
-    return Counter(sizes | {"answers": sum(map(len, answers))})
+    return Counter(questions=len(table), contexts=len(contexts), answers=sum(map(len, answers)))
 
 
 def _stands(answer: _Answer, context: str) -> bool:

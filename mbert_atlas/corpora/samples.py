@@ -1,22 +1,45 @@
-"""The part of a dataset that a config selects."""
+"""Rows of a dataset as a table, and the part of it that a config selects."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from mbert_atlas.files import atomic_path
 from mbert_atlas.randomness import generator
 
+Row = tuple[Any, ...]
+_ROWS_PER_GROUP = 16_384  # small, so that sampling from a large file decodes little at a time
 _logger = logging.getLogger(__name__)
 
 
-def table_of(rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+def table_of(rows: Iterable[Row], schema: pa.Schema) -> pa.Table:
     """Return rows, of which there must be some, as a table."""
     return pa.table([list(column) for column in zip(*rows, strict=True)], schema=schema)
+
+
+def write_in_groups(parts: Generator[list[Row], None, None], schema: pa.Schema, path: Path) -> None:
+    """Stream rows to zstd Parquet, atomically; each part stays in one row group."""
+    with (
+        closing(parts),  # and what it has open, if the disk is full
+        atomic_path(path) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
+    ):
+        rows: list[Row] = []
+        for part in parts:
+            rows += part
+            if len(rows) >= _ROWS_PER_GROUP:
+                writer.write_table(table_of(rows, schema))
+                rows.clear()
+        if rows:
+            writer.write_table(table_of(rows, schema))
 
 
 def limited(

@@ -37,8 +37,8 @@ def read(job: ReadingJob) -> None:
     rows = {name: list(_rows(tables[name], columns)) for name, columns in _COLUMNS.items()}
     codes = _codes_by_id(languages, rows["languages"], tables["languages"])
     names = {row["ID"]: f"{row['Number']} {row['Name']}" for _, row in rows["codes"]}
-    card = Card("WALS", " ".join(code for some in codes.values() for code in some))
-    card.bad = BadRows("values")
+    used = [code for some in codes.values() for code in some]
+    card = Card("WALS", " ".join(used), bad=BadRows("values"))
     entries: list[tuple[str, str, str]] = []
     for line, row in rows["values"]:
         with card.bad:
@@ -51,11 +51,9 @@ def read(job: ReadingJob) -> None:
     card.bad.require_few(len(rows["values"]) - card.bad.reasons.total())
     if not entries:
         raise DataError(tables["values"], "", "no language has a feature", AGAIN)
-    used = sum(map(len, codes.values()))
-    card.counts["languages"] = used
-    card.counts["features"] = len({feature for _, feature, _ in entries})
-    card.counts["values"] = len(entries)
-    card.dropped["languages that WALS does not have"] = len(languages) - used
+    features = len({feature for _, feature, _ in entries})
+    card.counts.update(languages=len(used), features=features, values=len(entries))
+    card.dropped["languages that WALS does not have"] = len(languages) - len(used)
     write_parquet(table_of(sorted(entries), TYPOLOGY), job.output)
     card.write(job.card, tables.values(), origins)
 

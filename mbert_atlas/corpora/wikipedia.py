@@ -1,14 +1,14 @@
 """Wikipedia dumps to paragraphs of plain text, by WikiExtractor."""
 
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -16,8 +16,9 @@ from wikiextractor.extract import _DEFAULT_IGNORED_TAG_PATTERNS, Extractor, igno
 
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import ReadingJob
+from mbert_atlas.corpora.samples import Row, write_in_groups
 from mbert_atlas.errors import DataError, TransientError
-from mbert_atlas.files import open_bytes, write_in_groups
+from mbert_atlas.files import open_bytes
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import PARAGRAPHS
 
@@ -59,7 +60,7 @@ def read(job: ReadingJob) -> None:
 
 def _paragraphs(
     articles: Iterable[Article], dump: Path, language: str, minimum: int, lines: Counter[str]
-) -> Generator[list[Mapping[str, Any]], None, None]:
+) -> Generator[list[Row], None, None]:
     for article in articles:
         texts = [line.replace("\t", " ").strip() for line in article.text.split("\n")]
         kept = [text for text in texts if len(text) >= minimum]
@@ -68,13 +69,7 @@ def _paragraphs(
         lines["articles without a paragraph"] += not kept
         lines["paragraphs"] += len(kept)
         yield [
-            {
-                "id": f"{language}-{article.id}-{number}",
-                "language": language,
-                "page_id": article.id,
-                "title": article.title,
-                "text": text,
-            }
+            (f"{language}-{article.id}-{number}", language, article.id, article.title, text)
             for number, text in enumerate(kept)
         ]
     if not lines["paragraphs"]:

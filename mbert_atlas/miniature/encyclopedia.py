@@ -18,8 +18,6 @@ _LONG = (6, 12)  # sentences of a paragraph, at least and at most, but for what 
 _FOLLOWING = (entailed, denied_opposite, open_question)
 _FOLLOWED = 0.6  # fraction of statements that something follows
 _KEPT = 0.9  # fraction of the paragraphs after the first that an article has in a language
-
-
 _NAMESPACES = {1: "Talk", 2: "User", 4: "Wikipedia", 6: "File", 10: "Template", 14: "Category"}
 
 

@@ -133,7 +133,7 @@ def read_passage(language: Language, passage: Passage) -> Reading:
         clause = passage.clauses[number]
         offset = sum(len(sentence.text + separator) for sentence in sentences[:number])
         path = _answering_paths(clause)[asked]
-        core = (*(path + part for part in (".noun", ".adjective", ".very")), path + ".owner")
+        core = tuple(path + part for part in (".noun", ".adjective", ".very", ".owner"))
         questions.append(language.sentence(Meaning(_as_question(clause, asked))).text)
         answers.append(_span(sentences[number], core, offset))
         phrases.append(_span(sentences[number], (path + ".",), offset))
@@ -159,20 +159,11 @@ def _as_question(clause: Clause, asked: Asked) -> Clause:
         subject = Thing("who")
     elif asked == "object" and thing is not None:
         thing = Thing("who" if thing.noun in concepts.ANIMATE else "what")
-    return replace(
-        clause,
-        subject=subject,
-        object=thing,
-        circumstances=tuple(
-            replace(one, thing=_known(one.thing))
-            for one in clause.circumstances
-            if asked != "place" or one.adposition != "in"
-        ),
-        time="where" if asked == "place" else None,
-        manner=None,
-        time_first=False,
-        asked=asked,
-    )
+    kept = [one for one in clause.circumstances if asked != "place" or one.adposition != "in"]
+    around = tuple(replace(one, thing=_known(one.thing)) for one in kept)
+    time = "where" if asked == "place" else None
+    plain = replace(clause, time=time, manner=None, time_first=False, asked=asked)
+    return replace(plain, subject=subject, object=thing, circumstances=around)
 
 
 def _known(thing: Thing) -> Thing:
@@ -295,5 +286,4 @@ def tydiqa(data: Generator) -> Files:
             paragraphs = [{"context": reading.text, "qas": [row]}]
             title = language.heading(rng.choice(NOUNS))
             articles.append({"title": title, "paragraphs": paragraphs})
-    text = json.dumps({"version": "1.1", "data": articles})
-    yield "tydiqa/tydiqa-goldp-v1.1-dev.json", text
+    yield "tydiqa/tydiqa-goldp-v1.1-dev.json", json.dumps({"version": "1.1", "data": articles})

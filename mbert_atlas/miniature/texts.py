@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS, Sampler
 from mbert_atlas.miniature.encyclopedia import draw_outlines, draw_story, export, write_pages
-from mbert_atlas.miniature.generator import Content, Files, Generator, is_held_out
+from mbert_atlas.miniature.generator import Files, Generator, is_held_out
 from mbert_atlas.miniature.inference import LABELS, draw_triple
 from mbert_atlas.miniature.language import Language
 from mbert_atlas.miniature.meanings import Clause, Meaning, draw_named_meaning, entities
@@ -61,8 +61,7 @@ def references(data: Generator) -> Files:
     for language in data.languages[1:]:
         for one, two in ((english, language), (language, english)):
             yield f"muse/dictionaries/{one.code}-{two.code}.txt", lines(dictionary(one, two))
-    for name, text in _wals(data.languages).items():
-        yield f"wals/cldf/{name}", text
+    yield from _wals(data.languages)
 
 
 def dictionary(source: Language, target: Language) -> list[str]:
@@ -72,10 +71,9 @@ def dictionary(source: Language, target: Language) -> list[str]:
     return [" ".join(pair) for pair in dict.fromkeys(pairs)]
 
 
-def _wals(languages: Sequence[Language]) -> dict[str, str]:
-    """Return the tables of WALS in CLDF by file name."""
-    codes: list[Sequence[object]] = []
-    values: list[Sequence[object]] = []
+def _wals(languages: Sequence[Language]) -> Files:
+    """Yield the tables of WALS in CLDF."""
+    codes, values = list[Sequence[object]](), list[Sequence[object]]()
     for feature, column in _FEATURES.items():
         distinct = list(dict.fromkeys(getattr(one, column) for one in languages))
         for number, value in enumerate(distinct, 1):
@@ -88,11 +86,9 @@ def _wals(languages: Sequence[Language]) -> dict[str, str]:
         for one in languages
     ]
     names = "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus"
-    return {
-        "languages.csv": _table(f"{names} ISO_codes", described),
-        "codes.csv": _table("ID Parameter_ID Name Description Number", codes),
-        "values.csv": _table("ID Language_ID Parameter_ID Value Code_ID", values),
-    }
+    yield "wals/cldf/languages.csv", _table(f"{names} ISO_codes", described)
+    yield "wals/cldf/codes.csv", _table("ID Parameter_ID Name Description Number", codes)
+    yield "wals/cldf/values.csv", _table("ID Language_ID Parameter_ID Value Code_ID", values)
 
 
 def _table(header: str, rows: Iterable[Sequence[object]]) -> str:
@@ -140,11 +136,9 @@ def treebanks(data: Generator) -> Files:
     for split, size in sizes.items():
         rng = data.rng("treebanks", split)
         meanings = data.meanings(rng, size, seen, held_out=split != "train")
-        for language in data.languages:
-            code = language.code
-            if split != "test" and code not in _TREEBANKS:
-                continue
-            blocks = []
+        chosen = [one for one in data.languages if split == "test" or one.code in _TREEBANKS]
+        for language in chosen:
+            code, blocks = language.code, []
             for number, (meaning, english) in enumerate(meanings, 1):
                 original = None if code == "en" else english.text
                 identifier = f"miniature-{split}-{number}"
@@ -197,15 +191,14 @@ def _pairs(
 
 def multinli(data: Generator) -> Files:
     """Yield MultiNLI: training pairs and two development sets, one with disputed pairs."""
-    seen: set[str] = set()
-    members: dict[str, Content] = {}
+    seen, members = set[str](), dict[str, str]()
     for split, number, genres in (
         ("train", data.sizes.nli_train, _TRAINING_GENRES),
         ("dev_matched", data.sizes.nli_test, _TRAINING_GENRES),
         ("dev_mismatched", data.sizes.nli_test, _MISMATCHED_GENRES),
     ):
         rng, rows = data.rng("multinli", split), []
-        disputes = max(1, number // 50) if split == "dev_matched" else 0
+        disputes = max(1, number // 50) if split == "dev_matched" and number else 0
         disputed = rng.sample(range(number), disputes)
         pairs = _pairs(data, rng, number, seen, genres, held_out=split != "train")
         for index, pair in enumerate(pairs):
@@ -238,8 +231,7 @@ def xnli(data: Generator) -> Files:
 
     Like in upstream's table of 19 columns, the parses are empty.
     """
-    seen: set[str] = set()
-    members: dict[str, Content] = {}
+    seen, members = set[str](), dict[str, str]()
     for split in ("dev", "test"):
         pairs = list(_pairs(data, data.rng("xnli", split), data.sizes.nli_test, seen, _XNLI_GENRES))
         rows: list[Sequence[str]] = [_XNLI_COLUMNS]
@@ -257,9 +249,9 @@ def xnli(data: Generator) -> Files:
 def wikiann(data: Generator) -> Files:
     """Yield WikiANN in Rahimi et al.'s layout, with different sentences in each language."""
     sizes = {"dev": data.sizes.ner_test, "test": data.sizes.ner_test, "train": data.sizes.ner_train}
-    members: dict[str, Content] = {}
+    members = dict[str, dict[str, str]]()
     for language in track(data.languages, "miniature: named entities"):
-        code, texts = language.code, {}
+        code, texts = language.code, dict[str, str]()
         for split, size in sizes.items():
             drawn = map(draw_named_meaning, repeat(data.rng("wikiann", code, split)))
             kept = (meaning for meaning in drawn if is_held_out(meaning) == (split != "train"))

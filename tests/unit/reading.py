@@ -1,6 +1,8 @@
 """Reading and deriving datasets in tests: jobs of one language, whose table and card come back."""
 
+import io
 import os
+import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,16 @@ def mirrored(pattern: str) -> Path:
 def language(code: str, script: str = "") -> Language:
     """A language whose texts may be in any script, or in these."""
     return LANGUAGES["en"].model_copy(update={"code": code, "ud_code": code, "script": script})
+
+
+def tar_gzip(members: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text.encode())
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
 
 
 def read_table(

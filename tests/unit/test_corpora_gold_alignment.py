@@ -57,17 +57,20 @@ def test_naacl(naacl: list[Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("links", "message"),
+    ("file", "text", "message"),
     [
-        ("7 1\n", "line 1: '7 1' is not a link of a sentence of en"),
-        ("7 1 1\n3 1 1\n", "line 2: '3 1 1' is not a link"),
-        ("7 1 1 Q\n", "line 1: '7 1 1 Q' is not a link"),
-        ("7 1 x\n", "line 1: '7 1 x' is not a link"),
-        ("7 1 1\n7 1 3\n", "line 2: link 1 3 lies outside its sentence of 2 and 2 words"),
+        (0, "<s snum=7>a b</s>\n<s snum=3>c</s>\n", "snum 2: is not in both"),
+        (0, "<s snum=7>a b</s>\n<s snum=7>c</s>\n", "line 2: not a sentence"),
+        (0, "a b\n", "line 1: not a sentence"),
+        (2, "7 1\n", "line 1: '7 1' is not a link of a sentence of en"),
+        (2, "7 1 1\n3 1 1\n", "line 2: '3 1 1' is not a link"),
+        (2, "7 1 1 Q\n", "line 1: '7 1 1 Q' is not a link"),
+        (2, "7 1 x\n", "line 1: '7 1 x' is not a link"),
+        (2, "7 1 1\n7 1 3\n", "line 2: link 1 3 lies outside its sentence of 2 and 2 words"),
     ],
 )
-def test_bad_naacl_links(naacl: list[Path], links: str, message: str) -> None:
-    write(naacl[2], links)
+def test_bad_naacl(naacl: list[Path], file: int, text: str, message: str) -> None:
+    write(naacl[file], text)
     with pytest.raises(DataError, match=message):
         read_gold(naacl, "naacl")
 
@@ -80,20 +83,6 @@ def test_one_stray_link_in_a_hundred_is_dropped(
         first, _ = read_gold(naacl, "naacl")
     assert first.sure == {(0, 0)}
     assert "line 101: link 9 9 lies outside" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("english", "message"),
-    [
-        ("<s snum=7>a b</s>\n<s snum=3>c</s>\n", "snum 2: is not in both"),
-        ("<s snum=7>a b</s>\n<s snum=7>c</s>\n", "line 2: not a sentence"),
-        ("a b\n", "line 1: not a sentence"),
-    ],
-)
-def test_bad_naacl_sentences(naacl: list[Path], english: str, message: str) -> None:
-    write(naacl[0], english)
-    with pytest.raises(DataError, match=message):
-        read_gold(naacl, "naacl")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """Words with entity tags out of WikiANN's two layouts."""
 
 import gzip
-import io
 import lzma
-import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import mirrored, needs_mirror, read_table
+from reading import mirrored, needs_mirror, read_table, tar_gzip
 from seqeval.metrics.sequence_labeling import get_entities
 
 from mbert_atlas.corpora import ner
@@ -29,16 +27,6 @@ def read(path: Path, format: Any, language: str = "en", split: str = "test", **m
 
 
 RAHIMI = "en:Anna\tB-PER\nen:saw\tO\nen::\tO\n\nen:10:30\tO\nen:New\tB-LOC\nen:York\tI-LOC\n\n"
-
-
-def tar_gzip(members: dict[str, str]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, text in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(text.encode())
-            archive.addfile(info, io.BytesIO(text.encode()))
-    return buffer.getvalue()
 
 
 @pytest.fixture

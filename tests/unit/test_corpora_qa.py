@@ -1,16 +1,14 @@
 """Questions, contexts and answers out of files in SQuAD's layout."""
 
-import io
 import json
 import lzma
-import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from reading import derive_table, mirrored, needs_mirror, read_table
+from reading import derive_table, mirrored, needs_mirror, read_table, tar_gzip
 
 from mbert_atlas.corpora import qa
 from mbert_atlas.errors import DataError
@@ -135,13 +133,9 @@ def test_translated_squad_drops_what_does_not_fit(tmp_path: Path) -> None:
         question("blank", ("", 0)),
         question("none"),
     ]
-    with tarfile.open(path, "w:gz") as archive:
-        for language, split in (("es", "dev"), ("es", "train"), ("vi", "train")):
-            content = squad(*questions if (language, split) == ("es", "train") else [GOOD]).encode()
-            name = f"mlqa-translate-train/{language}_squad-translate-train-{split}-v1.1.json"
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
+    name = "mlqa-translate-train/{}_squad-translate-train-{}-v1.1.json".format
+    members = {name("es", "dev"): squad(GOOD), name("es", "train"): squad(*questions)}
+    path.write_bytes(tar_gzip(members | {name("vi", "train"): squad(GOOD)}))
     rows, card = read(path, "mlqa-translate-train", "es")
     assert [(row["id"], row["answer_text"]) for row in rows] == [
         ("q1", ["Anna", "Anna lives"]),

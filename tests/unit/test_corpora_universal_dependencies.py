@@ -1,7 +1,5 @@
 """CoNLL-U: the same reading as the conllu library, and strict where that library is not."""
 
-import io
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,7 @@ import conllu
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import mirrored, needs_mirror, read_table
+from reading import mirrored, needs_mirror, read_table, tar_gzip
 
 from mbert_atlas.corpora import universal_dependencies
 from mbert_atlas.corpora.jobs import CorpusFile
@@ -181,11 +179,7 @@ NAMES = [
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
     path = tmp_path / "ud-treebanks-v2.7.tgz"
-    with tarfile.open(path, "w:gz") as archive:
-        for name in NAMES:
-            member = tarfile.TarInfo(f"ud-treebanks-v2.7/{name}")
-            member.size = len(SAMPLE.encode())
-            archive.addfile(member, io.BytesIO(SAMPLE.encode()))
+    path.write_bytes(tar_gzip({f"ud-treebanks-v2.7/{name}": SAMPLE for name in NAMES}))
     return path
 
 

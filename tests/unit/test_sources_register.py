@@ -15,7 +15,6 @@ from mbert_atlas.sources.fetch import Sources, fetch
 from mbert_atlas.sources.register import HubEntry, Register
 
 RESOURCES = Path(__file__).parents[2] / "resources"
-REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +35,6 @@ def entry(**changes):
         "citation": "Nobody",
     }
     return {key: value for key, value in {**base, **changes}.items() if value is not None}
-
-
-def hub(**changes):
-    return {
-        "kind": "hub",
-        "id": "model",
-        "title": "A model",
-        "repository": "org/name",
-        "revision": REVISION,
-        "licence": "MIT",
-        "citation": "Nobody",
-        **changes,
-    }
 
 
 def write(tmp_path, *entries, **top):
@@ -215,8 +201,10 @@ def test_a_wrong_entry_is_named_with_its_key(tmp_path, changes, message):
 def test_other_faults_of_a_register(tmp_path):
     with pytest.raises(DataError, match="id thing: it is repeated"):
         Register.read(write(tmp_path, entry(), entry()))
+    hub = {"kind": "hub", "repository": "org/name", "revision": "main"}
+    hub |= dict.fromkeys(["folder", "pattern", "url", "examples"])
     with pytest.raises(DataError, match=r"revision"):
-        Register.read(write(tmp_path, hub(revision="main")))
+        Register.read(write(tmp_path, entry(**hub)))
     with pytest.raises(DataError, match="no such file"):
         Register.read(tmp_path / "other.yaml")
     with pytest.raises(DataError, match=r"sources\.sha256: no such file"):
