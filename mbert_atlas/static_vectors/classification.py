@@ -67,7 +67,7 @@ def classify_with_static_vectors(
         rows = np.flatnonzero(np.isin(store.dense("language"), languages[name]))
         outputs = _probabilities(network, mean_vectors(store, table), rows)
         examples = task.examples(store, rows)
-        predictions.append(task.decode(examples, outputs, store.meta["labels"], name))
+        predictions.append(task.decode(examples, outputs, name))
     write_parquet(pa.concat_tables(predictions), output)
 
 

@@ -144,12 +144,10 @@ class Task(ABC):
         return torch.stack([batch["labels"], model(batch).argmax(dim=-1)], dim=1)
 
     @abstractmethod
-    def decode(
-        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
-    ) -> pa.Table:
+    def decode(self, examples: EncodedExamples, outputs: Ragged, dataset: str) -> pa.Table:
         """Return a table of ``prediction_schema`` from what :meth:`forward` returned for examples.
 
-        ``labels`` are the examples'; the model's, and perhaps more after them.
+        The labels of their store are the model's, and perhaps more after them.
         """
 
 

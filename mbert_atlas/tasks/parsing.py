@@ -1,6 +1,5 @@
 """Dependency parsing with a biaffine head (Dozat and Manning 2017; Muller et al. 2021)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -215,9 +214,7 @@ class DependencyParsing(Task):
         head, relation = self.forward(model, batch).T
         return torch.stack([gold.view_as(inside)[:, 1:][inside[:, 1:]], head * count + relation], 1)
 
-    def decode(
-        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
-    ) -> pa.Table:
+    def decode(self, examples: EncodedExamples, outputs: Ragged, dataset: str) -> pa.Table:
         """Return gold and predicted heads and relations of all words of the sentences.
 
         A word without a subword has the predicted head -1 and the relation ``""``.
@@ -233,8 +230,8 @@ class DependencyParsing(Task):
         starts = np.repeat(outputs.offsets[:-1], outputs.lengths)
         head = outputs.values[:, 0]
         predicted[kept] = np.where(head > 0, number[kept][starts + np.maximum(head, 1) - 1], 0)
-        names = np.array([*labels, ""], dtype=object)
-        relation = np.full(len(kept), len(labels))
+        names = np.array([*store.meta["labels"], ""], dtype=object)
+        relation = np.full(len(kept), len(names) - 1)
         relation[kept] = outputs.values[:, 1]
         offsets = first.offsets.astype(np.int32)
         lists = {

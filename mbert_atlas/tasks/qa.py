@@ -1,6 +1,5 @@
 """Extractive question answering: which span of the context answers the question?"""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -89,9 +88,7 @@ class QuestionAnswering(Task):
         logits: torch.Tensor = model(batch).float()
         return logits
 
-    def decode(
-        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
-    ) -> pa.Table:
+    def decode(self, examples: EncodedExamples, outputs: Ragged, dataset: str) -> pa.Table:
         """Return the best span over all windows of each question, sliced out of its context.
 
         See :func:`best_spans`; of equal windows the first counts. Questions are in the order of the

@@ -1,6 +1,5 @@
 """Tagging of words: universal POS or named entities."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,16 +48,14 @@ class Tagging(Task):
         numbers: torch.Tensor = model(batch).argmax(dim=-1)
         return numbers
 
-    def decode(
-        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
-    ) -> pa.Table:
+    def decode(self, examples: EncodedExamples, outputs: Ragged, dataset: str) -> pa.Table:
         """Return gold and predicted tags of all labelled subwords, and the word of each."""
         store, rows = examples.store, examples.rows
         gold, words = store.ragged("labels").take(rows), store.ragged("words").take(rows)
         labelled = gold.values != NO_LABEL
         sentence = np.repeat(np.arange(len(rows)), gold.lengths)[labelled]
         offsets = offsets_of(np.bincount(sentence, minlength=len(rows))).astype(np.int32)
-        names = np.array(labels, dtype=object)
+        names = np.array(store.meta["labels"], dtype=object)
         lists = {
             "gold": names[gold.values[labelled]],
             "prediction": names[outputs.values],

@@ -1,6 +1,5 @@
 """Classification of one text or a pair of texts through the pooler."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,11 +36,9 @@ class TextClassification(Task):
         probabilities: torch.Tensor = model(batch).float().softmax(dim=-1)
         return probabilities
 
-    def decode(
-        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
-    ) -> pa.Table:
+    def decode(self, examples: EncodedExamples, outputs: Ragged, dataset: str) -> pa.Table:
         """Return the most probable label and all probabilities of each example."""
-        names = np.array(labels)
+        names = np.array(examples.store.meta["labels"])
         gold = examples.store.dense("labels")[examples.rows]
         probabilities = outputs.values.astype(np.float32)
         offsets = np.arange(len(gold) + 1, dtype=np.int32) * probabilities.shape[1]

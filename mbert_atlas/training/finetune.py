@@ -49,10 +49,9 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
             test,
             run.task.forward,
             description=f"{job.description}, predicting {name}",
-            rows=test.label_counts,
             precision=job.optimisation.precision,
         )
-        tables.append(run.task.decode(test, outputs, test.store.meta["labels"], name))
+        tables.append(run.task.decode(test, outputs, name))
     if job.output_model:
         run.model.cpu()
         restore_words(run.model.encoder, run.initial_encoder(), job.optimisation, log)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from mbert_atlas.arrays import Ragged, offsets_of
-from mbert_atlas.batching import Indices, micro_batches
+from mbert_atlas.batching import micro_batches
 from mbert_atlas.encoders.precision import (
     Precision,
     autocast,
@@ -17,29 +17,27 @@ from mbert_atlas.encoders.precision import (
     to_device,
 )
 from mbert_atlas.progress import track
-from mbert_atlas.training.interfaces import Batch, Examples
+from mbert_atlas.tasks.base import Batch, EncodedExamples
 
 
 def predict(
     model: nn.Module,
-    examples: Examples,
+    examples: EncodedExamples,
     forward: Callable[[Any, Batch], torch.Tensor],
     *,
     description: str,
-    rows: Indices | None = None,
     token_budget: int | None = None,
     precision: Precision = "auto",
 ) -> Ragged:
     """Run ``forward`` over all examples, those of similar length together, without gradients.
 
     ``forward`` takes the model and a batch on the device and returns the rows of the batch's
-    examples in order, shape ``(rows, ...)``. ``rows`` has the number of each example's rows, shape
-    ``(n,)``; none: one each. Without ``token_budget`` (padded tokens in one batch) it is what suits
-    the device. Row i of the result belongs to example i.
+    examples in order, as many of each as its ``label_counts``, shape ``(rows, ...)``. Without
+    ``token_budget`` (padded tokens in one batch) it is what suits the device. Row i of the result
+    belongs to example i.
     """
     lengths = examples.lengths
-    counts = np.ones(len(lengths), dtype=np.int64) if rows is None else rows
-    offsets = offsets_of(counts)
+    offsets = offsets_of(examples.label_counts)
     places = Ragged(np.arange(offsets[-1]), offsets)  # of each example's rows in the result
     values = np.empty(0, dtype=np.float32)
     device = default_device()

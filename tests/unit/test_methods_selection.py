@@ -63,7 +63,7 @@ def scored_again(small_run, metric, seed=0, fraction=0.25):
     rows = np.flatnonzero(held_out(store.dense("language"), fraction, seed))
     task = tasks.get("tagging")
     examples = task.examples(store, rows)
-    outputs = predict(model, examples, task.forward, description="p", rows=examples.label_counts)
+    outputs = predict(model, examples, task.forward, description="p")
     gold = [[labels[n] for n in store.ragged("labels")[row] if n >= 0] for row in rows]
     found = [[labels[n] for n in outputs[place]] for place in range(len(rows))]
     assert list(map(len, gold)) == list(map(len, found))

@@ -126,8 +126,7 @@ def test_predictions_and_the_choice_of_an_epoch_see_the_projection(tmp_path: Pat
     predicted = table["prediction"].combine_chunks().flatten().to_pylist()
     for hooks, same in (([Hook(2, lambda hidden: hidden @ matrix)], True), ([], False)):
         with hooked(model.encoder, hooks):
-            rows = examples.label_counts
-            outputs = predict(model, examples, task.forward, description="", rows=rows)
+            outputs = predict(model, examples, task.forward, description="")
         assert ([labels[number] for number in outputs.values] == predicted) == same
 
 

@@ -158,7 +158,7 @@ def test_classes_are_decoded(tmp_path, tokenizer_dir):
     encode("nli", table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
     examples = task.examples(load_arrays(tmp_path / "s"), np.array([4, 1]))
     probabilities = np.array([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]], dtype=np.float32)
-    result = task.decode(examples, Ragged(probabilities, np.arange(3)), NLI_LABELS, "xnli")
+    result = task.decode(examples, Ragged(probabilities, np.arange(3)), "xnli")
     assert result.schema.equals(CLASS_PREDICTIONS)
     rows = result.to_pylist()
     assert [row["example_id"] for row in rows] == ["pair4", "pair1"]
@@ -235,7 +235,7 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
     assert examples.label_counts.tolist() == [sum(n != -100 for n in row) for row in labels]
     offsets = np.concatenate([[0], np.cumsum(examples.label_counts)])
     outputs = Ragged(np.concatenate([np.arange(n) % 4 for n in examples.label_counts]), offsets)
-    decoded = task.decode(examples, outputs, TAGS, "ud")
+    decoded = task.decode(examples, outputs, "ud")
     assert decoded.schema.equals(TAG_PREDICTIONS)
     decoded = decoded.to_pylist()
     for row, original in zip(decoded, kept, strict=True):

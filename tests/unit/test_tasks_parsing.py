@@ -95,7 +95,7 @@ def test_words_that_no_model_sees_are_predicted_as_wrong(tmp_path, tokenizer_dir
     det, root, obj = map(RELATIONS.index, ("det", "root", "obj"))
     values = np.array([[2, det], [0, root], [3, obj], [3, obj], [0, root], [0, root]])
     outputs = Ragged(values, np.array([0, 2, 5, 6]))
-    table = TASK.decode(examples, outputs, RELATIONS, "ud")
+    table = TASK.decode(examples, outputs, "ud")
     assert table.schema.equals(TREE_PREDICTIONS)
     rows = table.to_pylist()
     assert [row["example_id"] for row in rows] == ["s2", "s0", "s1"]
@@ -113,7 +113,7 @@ def test_heads_skip_words_without_subwords(tmp_path, tokenizer_dir):
     batch = examples.collate(np.array([0]))
     assert batch["heads"].tolist() == [2, 3, 0]  # `cat` is the second word that has a subword
     outputs = Ragged(np.array([[2, 0], [3, 0], [0, 0]]), np.array([0, 3]))
-    (row,) = TASK.decode(examples, outputs, RELATIONS, "ud").to_pylist()
+    (row,) = TASK.decode(examples, outputs, "ud").to_pylist()
     assert row["predicted_heads"] == [3, -1, 4, 0, -1]
 
 
@@ -122,10 +122,8 @@ def test_sentence_without_any_subword_counts(tmp_path, tokenizer_dir):
     store = stored(tmp_path, table, tokenizer_dir)
     examples = TASK.examples(store)
     model = new_model(make_encoder(tmp_path, tokenizer_dir), TASK, RELATIONS, BiaffineOptions(), 1)
-    outputs = predict(
-        model, examples, TASK.forward, description="p", rows=examples.label_counts, token_budget=3
-    )
-    rows = TASK.decode(examples, outputs, RELATIONS, "ud").to_pylist()
+    outputs = predict(model, examples, TASK.forward, description="p", token_budget=3)
+    rows = TASK.decode(examples, outputs, "ud").to_pylist()
     assert [row["predicted_heads"] for row in rows] == [[-1], [0]]
     batch = examples.collate(np.array([0]))
     assert TASK.objective().loss(model, batch, 0.0).item() == 0
@@ -220,8 +218,8 @@ def test_it_learns_and_survives_the_trip_to_disk(tmp_path, english):
     assert uas >= las
     model, labels = tasks.load_model(tmp_path / "model")
     examples = TASK.examples(load_arrays(tmp_path / "store"))
-    outputs = predict(model, examples, TASK.forward, description="p", rows=examples.label_counts)
-    assert TASK.decode(examples, outputs, labels, "test").equals(predictions)
+    outputs = predict(model, examples, TASK.forward, description="p")
+    assert TASK.decode(examples, outputs, "test").equals(predictions)
     save_model(model, labels, "parsing", encoder, tmp_path / "again")
     assert (tmp_path / "again/head.safetensors").read_bytes() == (
         tmp_path / "model/head.safetensors"

@@ -99,7 +99,7 @@ def logits_at_gold(store: TokenStore) -> Ragged:
 
 
 def decode(store: TokenStore, outputs: Ragged, rows: np.ndarray | None = None) -> list[dict]:
-    table = TASK.decode(TASK.examples(store, rows), outputs, store.meta["labels"], "xquad")
+    table = TASK.decode(TASK.examples(store, rows), outputs, "xquad")
     assert table.schema.equals(SPAN_PREDICTIONS)
     return table.to_pylist()
 
@@ -433,11 +433,9 @@ def test_finetuning_learns_to_answer(tmp_path):
     model, labels = load_model(tmp_path / "model")
     assert labels == ["start", "end"]
     examples = TASK.examples(store)
-    outputs = predict(
-        model, examples, TASK.forward, description="p", rows=examples.label_counts, token_budget=96
-    )
+    outputs = predict(model, examples, TASK.forward, description="p", token_budget=96)
     assert outputs.values.shape == (examples.lengths.sum(), 2)
-    assert TASK.decode(examples, outputs, labels, "test").equals(table)
+    assert TASK.decode(examples, outputs, "test").equals(table)
 
 
 @pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
@@ -459,7 +457,7 @@ def test_the_answers_of_xquad_are_spans_of_subwords(tmp_path, language):
     ]
     assert len(rows) == 1190
     store = encode(qa_table(rows, language), tmp_path / "tokenizer", tmp_path / "s")
-    found = TASK.decode(TASK.examples(store), logits_at_gold(store), ["start", "end"], "xquad")
+    found = TASK.decode(TASK.examples(store), logits_at_gold(store), "xquad")
     scores = score_answers(found)
     assert found.num_rows == 1190
     assert not store.meta["dropped"]

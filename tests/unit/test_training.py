@@ -431,14 +431,14 @@ def test_predictions_come_in_the_order_of_the_examples(budget, counts):
     examples, rows = Line(), np.array(counts)
 
     class Repeated(Line):
+        label_counts = rows
+
         def collate(self, indices):
             return {"x": torch.from_numpy(np.repeat(self.x[indices], rows[indices], axis=0))}
 
     def forward(model, batch):
         return batch["x"] * 2
 
-    result = predict(
-        nn.Identity(), Repeated(), forward, description="p", rows=rows, token_budget=budget
-    )
+    result = predict(nn.Identity(), Repeated(), forward, description="p", token_budget=budget)
     assert result.lengths.tolist() == counts
     np.testing.assert_array_equal(result.values, 2 * np.repeat(examples.x, rows, axis=0))

@@ -131,18 +131,17 @@ class BestEpoch(Method):
 
     def _score(self, model: nn.Module, description: str) -> float:
         """Return the metric over the labels of all labelled subwords; a word may have several."""
-        counts, precision = self._examples.label_counts, self._job.optimisation.precision
         outputs = predict(
             model,
             self._examples,
             self._task.gold_and_predicted,
             description=description,
-            rows=counts,
-            precision=precision,
+            precision=self._job.optimisation.precision,
         )
         gold, predicted = outputs.values.T
         kind, _, rest = self._selection.metric.partition("_")
         if kind == "span":
+            counts = self._examples.label_counts
             return SpanScorer(self._labels).f1(gold, predicted, counts)[rest.removesuffix("_f1")]
         if kind == "accuracy":
             return float(np.mean(gold == predicted))
