@@ -210,9 +210,7 @@ class OurTraining:
         self.options, self.gpu, self.records = options, gpu, records
         self.task = tasks.get(task)
         classes = model.config.num_labels
-        self.model = EncoderWithHead(
-            copy.deepcopy(model.bert), classes, self.task.unit, HeadOptions()
-        )
+        self.model = EncoderWithHead(copy.deepcopy(model.bert), classes, self.task, HeadOptions())
         self.model.head.load_state_dict(model.classifier.state_dict())
         if trims:
             trim(self.model.encoder, rows)

@@ -34,7 +34,7 @@ from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.files import sha256_of
 from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
-from mbert_atlas.tasks.text_classification import TextExamples
+from mbert_atlas.tasks.text_classification import TextClassification, TextExamples
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.trimming import restore_words
@@ -112,7 +112,7 @@ def run_job(folder: Path, needed: int, is_trimmed: bool, steps: int) -> dict[str
         """Train on the first rows, saving a state if that is due."""
         encoder, clock = load_encoder(folder / "encoder"), Clock()
         torch.manual_seed(0)
-        model = EncoderWithHead(encoder, 3, "text", HeadOptions())
+        model = EncoderWithHead(encoder, 3, TextClassification(), HeadOptions())
         if is_trimmed:
             trim(encoder, [subwords])
         examples = TextExamples(store, np.arange(count))

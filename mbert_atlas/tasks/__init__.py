@@ -38,9 +38,7 @@ def load_model(folder: Path | str) -> tuple[EncoderWithHead, list[str]]:
     facts = read_json(folder / "head.json")
     task, labels = get(facts["task"]), facts["labels"]
     options = task.head_options(**facts["options"])
-    model = EncoderWithHead(
-        load_encoder(folder), len(labels), facts["unit"], options, task.new_head
-    )
+    model = EncoderWithHead(load_encoder(folder), len(labels), task, options)
     if not (folder / "head.safetensors").is_file():
         raise DataError(folder, "head.safetensors", "no such file", "fine-tune again")
     model.head.load_state_dict(load_file(folder / "head.safetensors"))

@@ -1,9 +1,9 @@
-"""What tasks share: batches of examples, an encoder with a head, cross-entropy."""
+"""What tasks share: batches of examples, an encoder with a head, losses."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +26,21 @@ from mbert_atlas.files import atomic_directory, write_json
 Batch = dict[str, torch.Tensor]
 Weight = torch.Tensor | float
 Unit = Literal["text", "token"]
-HeadMaker = Callable[[Any, int, HeadOptions], nn.Module]
+
+
+class Examples(Protocol):
+    """Training or evaluation data, addressed by example index."""
+
+    lengths: Indices
+    """Tokens of each example, shape ``(n,)``; decides buckets and micro-batches."""
+
+    def collate(self, indices: Indices) -> Batch:
+        """Return the padded CPU tensors of these examples."""
+        ...
 
 
 class EncodedExamples:
-    """Rows of a token store as padded batches; fits :class:`training.interfaces.Examples`.
+    """Rows of a token store as padded batches; fits :class:`Examples`.
 
     ``rows`` are those of the store, all or some; ``lengths`` are tokens and ``label_counts`` rows
     of outputs of each example; all int64, shape ``(n,)``. Batches are as wide as the longest
@@ -88,16 +98,32 @@ class EncodedExamples:
         return ((columns >= starts[:, None]) & attention_mask).long()
 
 
-class CrossEntropy:
+class Objective(Protocol):
+    """A loss over micro-batches; the sum over the micro-batches of a step is the step's loss."""
+
+    def weight(self, batch: Batch) -> float:
+        """Return the micro-batch's part of the step's normaliser (examples, labelled words)."""
+        ...
+
+    def prepare(self, batch: Batch) -> Batch:
+        """Return a batch, on the CPU, with what else :meth:`loss` needs."""
+        return batch
+
+    def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
+        """Return this micro-batch's part of the step's loss, a scalar with gradient.
+
+        ``batch`` is on the device; ``step_weight`` sums :meth:`weight` over the step. Neither is
+        read on the CPU: a read waits for the GPU, and a recorded pass cannot do it.
+        """
+        ...
+
+
+class CrossEntropy(Objective):
     """Mean cross-entropy over the labels of a step (texts or labelled positions)."""
 
     def weight(self, batch: Batch) -> float:
         """Return the number of labels."""
         return float((batch["labels"] != NO_LABEL).sum())
-
-    def prepare(self, batch: Batch) -> Batch:
-        """Return the batch as it is."""
-        return batch
 
     def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``."""
@@ -154,34 +180,28 @@ class Task(ABC):
 class EncoderWithHead(nn.Module):
     """An encoder, dropout and a head; with a linear one equal to transformers' BERT classifiers.
 
-    The unit ``text`` classifies the pooler's output, ``token`` the last hidden states at the
-    batch's ``positions``. ``make_head`` gets the encoder's configuration, the number of classes and
-    ``options``. A training method may add ``head_language``, a second layer on the same vectors; it
-    is trained and resumed with the rest, but :func:`save_model` leaves it out. Raises an AtlasError
-    if the encoder has no pooler and texts are to be classified.
+    A task of the unit ``text`` classifies the pooler's output, ``token`` the last hidden states at
+    the batch's ``positions``. A training method may add ``head_language``, a second layer on the
+    same vectors; it is trained and resumed with the rest, but :func:`save_model` leaves it out.
+    Raises an AtlasError if the encoder has no pooler and texts are to be classified.
     """
 
     def __init__(
-        self,
-        encoder: PreTrainedModel,
-        labels: int,
-        unit: Unit,
-        options: HeadOptions,
-        make_head: HeadMaker = new_head,
+        self, encoder: PreTrainedModel, labels: int, task: Task, options: HeadOptions
     ) -> None:
         super().__init__()
         config = encoder.config
-        if unit == "text" and getattr(encoder, "pooler", None) is None:
+        if task.unit == "text" and getattr(encoder, "pooler", None) is None:
             raise AtlasError(
                 f"{type(encoder).__name__} has no pooler, which classifies texts; "
                 "take another encoder or a task that labels words."
             )
-        self.encoder, self.unit, self.options = encoder, unit, options
+        self.encoder, self.unit, self.options = encoder, task.unit, options
         self._inputs = ["input_ids", "attention_mask"]
         if getattr(config, "type_vocab_size", 1) > 1:
             self._inputs.append("token_type_ids")
         self.dropout = nn.Dropout(options.dropout)
-        self.head = make_head(config, labels, options)
+        self.head = task.new_head(config, labels, options)
         self.head_language: nn.Linear | None = None
 
     def inputs(self, batch: Batch) -> Batch:

@@ -25,9 +25,9 @@ from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, read_json, sha256_of, write_json
 from mbert_atlas.randomness import generator
+from mbert_atlas.tasks.base import Batch, Objective, Weight
 from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.aligned_sentences import AlignedSentences, IntArray
-from mbert_atlas.training.interfaces import Batch, Objective, Weight
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.trimming import restore_words
 from mbert_atlas.training.word_pairs import WordPairs, open_pairs

@@ -11,14 +11,14 @@ import torch
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.hidden_states import Aggregation, group_by, span_vectors, subword_places
-from mbert_atlas.training.interfaces import Batch
+from mbert_atlas.tasks.base import Batch
 from mbert_atlas.training.word_pairs import WordPairs
 
 IntArray = npt.NDArray[np.int64]
 
 
 class AlignedSentences:
-    """Sampled sentence pairs as training examples; fits :class:`training.interfaces.Examples`.
+    """Sampled sentence pairs as training examples; fits :class:`tasks.base.Examples`.
 
     The English tokens of an example are all its words and then [CLS] and [SEP]: the regulariser
     covers all of them, whichever are aligned (as in the authors' code). ``rows`` are the sampled

@@ -8,10 +8,9 @@ import pyarrow as pa
 from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.files import write_parquet
 from mbert_atlas.tasks.base import save_model
-from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun, store_digest
 from mbert_atlas.training.loop import train
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Method, TrainingLog
 from mbert_atlas.training.prediction import predict
 from mbert_atlas.training.trimming import restore_words
 

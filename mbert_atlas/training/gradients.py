@@ -7,8 +7,8 @@ from mbert_atlas.batching import Indices, micro_batches
 from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoders.precision import autocast, default_device, to_device
 from mbert_atlas.encoders.trimming import SomeWords
+from mbert_atlas.tasks.base import Batch, Examples, Objective
 from mbert_atlas.training.graphs import Graphs
-from mbert_atlas.training.interfaces import Batch, Examples, Objective
 
 
 def accumulate_gradients(

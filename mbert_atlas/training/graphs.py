@@ -13,7 +13,7 @@ import torch
 
 from mbert_atlas.encoders.precision import default_device, pinned, to_device
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.training.interfaces import Batch
+from mbert_atlas.tasks.base import Batch
 
 Passes = Callable[[Batch], torch.Tensor]
 """Compute the loss of a batch on the device, add its gradients, and return it, detached."""

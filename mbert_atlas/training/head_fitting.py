@@ -18,8 +18,8 @@ from mbert_atlas.encoders.precision import autocast
 from mbert_atlas.files import atomic_directory, sha256_of
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
+from mbert_atlas.tasks.base import Batch
 from mbert_atlas.tokenizer import require_tokenizer
-from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.pretraining import (
     MaskedExamples,

@@ -18,9 +18,8 @@ from mbert_atlas.encoding.lone_symbols import with_characters
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, Task
+from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, Objective, Task
 from mbert_atlas.tokenizer import require_tokenizer
-from mbert_atlas.training.interfaces import Objective
 
 TrainedLayers = Literal["all", "all_but_words", "none"] | Sequence[str]
 
@@ -139,7 +138,7 @@ def new_model(
     """Put a new head on an encoder; its weights depend only on the run's seed."""
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "head"))
-        return EncoderWithHead(load_encoder(encoder), len(labels), task.unit, head, task.new_head)
+        return EncoderWithHead(load_encoder(encoder), len(labels), task, head)
 
 
 def train_only(encoder: Any, layers: TrainedLayers) -> None:

@@ -26,10 +26,10 @@ from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.errors import AtlasError, StoppedError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
+from mbert_atlas.tasks.base import Examples, Objective
 from mbert_atlas.training.gradients import accumulate_gradients, clip_gradients
 from mbert_atlas.training.graphs import graphs_on, one_stream
-from mbert_atlas.training.interfaces import Examples, Objective, TrainingLog
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Method, TrainingLog
 from mbert_atlas.training.states import States
 
 _logger = logging.getLogger(__name__)

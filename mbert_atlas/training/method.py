@@ -1,17 +1,36 @@
-"""What a run does besides learning its task: one protocol for all of it."""
+"""What a run does besides learning its task: one protocol for all of it; and its log."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 
 from mbert_atlas.encoders.hidden_states import IntArray
-from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningRun
 
 Values = Mapping[str, Any]
 Inputs = Mapping[str, Path]
+
+
+@dataclass
+class TrainingLog:
+    """What happened in a training run, over all resumptions.
+
+    ``epoch_losses`` are means over steps, ``seconds`` time in the loop; ``examples`` and ``tokens``
+    (without padding) are the task's. If an epoch is selected, ``scores`` has the score by epoch,
+    the first before training, and ``epoch`` is the selected one, 0 for the model before training.
+    """
+
+    epoch_losses: list[float] = field(default_factory=list)
+    steps: int = 0
+    examples: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    resumptions: int = 0
+    scores: list[float] = field(default_factory=list)
+    epoch: int | None = None
 
 
 class Method:

@@ -17,9 +17,10 @@ from mbert_atlas.encoding.texts import inner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
+from mbert_atlas.tasks.base import Batch, Objective, Weight
 from mbert_atlas.tokenizer import require_tokenizer, tokenizer_digest
-from mbert_atlas.training.interfaces import Batch, Objective, TrainingLog, Weight
 from mbert_atlas.training.loop import train
+from mbert_atlas.training.method import TrainingLog
 
 
 def pretrain(

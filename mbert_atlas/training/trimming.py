@@ -8,8 +8,8 @@ from torch import nn
 from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoders.trimming import SomeWords
-from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.loop import new_optimiser
+from mbert_atlas.training.method import TrainingLog
 
 _BLOCK = 2**20  # numbers at a time, which fit a cache
 

@@ -22,9 +22,9 @@ from mbert_atlas import tasks
 from mbert_atlas.config.training import Adjustment, Optimisation
 from mbert_atlas.encoders import precision
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.tasks.base import Batch
 from mbert_atlas.training import adjustment, gradients, graphs, loop
 from mbert_atlas.training.graphs import Graphs, graphs_on
-from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.job import FinetuningRun
 from mbert_atlas.training.methods import confusion, replay
 

@@ -40,10 +40,9 @@ from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
 from mbert_atlas.training import loop, states
 from mbert_atlas.training.gradients import accumulate_gradients
-from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun, new_model
 from mbert_atlas.training.loop import train
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Method, TrainingLog
 from mbert_atlas.training.methods import confusion as unlearning_module
 from mbert_atlas.training.methods.confusion import (
     HeadCrossEntropy,

@@ -87,7 +87,7 @@ def test_inference_equals_transformers(tmp_path, tokenizer_dir, encoder):
     table, task = nli_table(17), tasks.get("nli")
     encode("nli", table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
     examples = task.examples(load_arrays(tmp_path / "s"))
-    model = EncoderWithHead(load_encoder(encoder), 3, "text", HeadOptions()).eval()
+    model = EncoderWithHead(load_encoder(encoder), 3, task, HeadOptions()).eval()
     other = BertForSequenceClassification(model.encoder.config)
     other.num_labels, other.classifier = 3, torch.nn.Linear(16, 3)
     other.bert.load_state_dict(model.encoder.state_dict())
@@ -110,7 +110,7 @@ def test_tagging_equals_transformers(tmp_path, tokenizer_dir, encoder):
     task = tasks.get("tagging")
     encode("tagging", table, tokenizer_dir, tmp_path / "s", labels=TAGS)
     examples = task.examples(load_arrays(tmp_path / "s"))
-    model = EncoderWithHead(load_encoder(encoder), 4, "token", HeadOptions()).eval()
+    model = EncoderWithHead(load_encoder(encoder), 4, task, HeadOptions()).eval()
     other = BertForTokenClassification(model.encoder.config)
     other.num_labels, other.classifier = 4, torch.nn.Linear(16, 4)
     other.bert.load_state_dict(model.encoder.state_dict(), strict=False)
@@ -130,10 +130,11 @@ def test_tagging_equals_transformers(tmp_path, tokenizer_dir, encoder):
 
 def test_head_initialisation(encoder):
     torch.manual_seed(0)
+    task = tasks.get("nli")
     wide = EncoderWithHead(
-        load_encoder(encoder), 500, "text", HeadOptions(dropout=0.3, initial_stddev=0.5)
+        load_encoder(encoder), 500, task, HeadOptions(dropout=0.3, initial_stddev=0.5)
     )
-    usual = EncoderWithHead(load_encoder(encoder), 500, "text", HeadOptions())
+    usual = EncoderWithHead(load_encoder(encoder), 500, task, HeadOptions())
     assert wide.dropout.p == 0.3
     assert abs(wide.head.weight.std().item() - 0.5) < 0.02
     assert abs(usual.head.weight.std().item() - 0.02) < 0.001
@@ -269,7 +270,9 @@ def test_non_continuation_needs_wordpieces(tmp_path):
 
 
 def test_model_survives_the_trip_to_disk(tmp_path, tokenizer_dir, encoder):
-    model = EncoderWithHead(load_encoder(encoder), 3, "text", HeadOptions(dropout=0.2)).eval()
+    model = EncoderWithHead(
+        load_encoder(encoder), 3, tasks.get("nli"), HeadOptions(dropout=0.2)
+    ).eval()
     save_model(model, NLI_LABELS, "nli", encoder, tmp_path / "m")
     again, labels = tasks.load_model(tmp_path / "m")
     again.eval()

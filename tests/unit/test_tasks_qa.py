@@ -351,7 +351,7 @@ def test_loss_and_logits_equal_transformers(tmp_path, tokenizer_dir, encoder):
     rows = [(context, "a", ["c a"]), (context, "b a", ["b"]), ("a b c", "c", ["c"])]
     store = encode(qa_table(rows), tokenizer_dir, tmp_path / "s", max_length=12, doc_stride=4)
     examples = TASK.examples(store)
-    model = EncoderWithHead(load_encoder(encoder), 2, TASK.unit, HeadOptions()).eval()
+    model = EncoderWithHead(load_encoder(encoder), 2, TASK, HeadOptions()).eval()
     other = BertForQuestionAnswering(model.encoder.config).eval()
     other.bert.load_state_dict(model.encoder.state_dict(), strict=False)
     other.qa_outputs.load_state_dict(model.head.state_dict())
@@ -388,7 +388,7 @@ def test_loss_and_logits_equal_transformers(tmp_path, tokenizer_dir, encoder):
 def test_the_loss_is_in_fp32_under_bf16(tmp_path, tokenizer_dir, encoder):
     rows = [(" ".join("abcabc"), "a", ["c"])]
     store = encode(qa_table(rows), tokenizer_dir, tmp_path / "s", max_length=16, doc_stride=4)
-    model = EncoderWithHead(load_encoder(encoder), 2, TASK.unit, HeadOptions())
+    model = EncoderWithHead(load_encoder(encoder), 2, TASK, HeadOptions())
     batch = TASK.examples(store).collate(np.arange(1))
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert model(batch).dtype == torch.bfloat16

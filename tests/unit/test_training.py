@@ -20,8 +20,8 @@ from mbert_atlas.batching import epoch_batches, micro_batches
 from mbert_atlas.config.training import Optimisation
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.randomness import derive_seed
+from mbert_atlas.tasks.base import Objective
 from mbert_atlas.training import loop
-from mbert_atlas.training.interfaces import Objective
 from mbert_atlas.training.loop import parameter_groups, train
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.prediction import predict

@@ -41,8 +41,7 @@ from mbert_atlas.schemas import LID_EXAMPLES, TAGGED_SENTENCES
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training import adjustment, finetune
 from mbert_atlas.training.gradients import clip_gradients
-from mbert_atlas.training.interfaces import TrainingLog
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Method, TrainingLog
 from mbert_atlas.training.methods.confusion import LanguageUnlearning
 from mbert_atlas.training.methods.language_subspace import LanguagePreservation
 from mbert_atlas.training.methods.replay import AlignmentReplay

@@ -19,9 +19,8 @@ from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.encoding import encode
 from mbert_atlas.schemas import LID_EXAMPLES, NLI_PAIRS, SENTENCES
 from mbert_atlas.training.finetune import finetune
-from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Method, TrainingLog
 
 torch.set_num_threads(1)  # for models this small, more threads only wait for each other
 

@@ -25,12 +25,19 @@ from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.tasks.base import CrossEntropy, EncodedExamples, EncoderWithHead, new_head
+from mbert_atlas.tasks.base import (
+    Batch,
+    CrossEntropy,
+    EncodedExamples,
+    EncoderWithHead,
+    Objective,
+    Weight,
+    new_head,
+)
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.gradients import accumulate_gradients
 from mbert_atlas.training.graphs import graphs_on
-from mbert_atlas.training.interfaces import Batch, Objective, Weight
 from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
 from mbert_atlas.training.method import Inputs, Method, Values
 

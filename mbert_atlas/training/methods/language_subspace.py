@@ -25,8 +25,8 @@ from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
+from mbert_atlas.tasks.base import Batch, Objective, Weight
 from mbert_atlas.training.adjustment import switch_off_dropout
-from mbert_atlas.training.interfaces import Batch, Objective, Weight
 from mbert_atlas.training.job import FinetuningRun
 from mbert_atlas.training.method import Inputs, Method, Values
 

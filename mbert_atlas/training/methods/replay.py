@@ -27,12 +27,12 @@ from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.encoders.precision import Precision, autocast, to_device
 from mbert_atlas.errors import DataError
 from mbert_atlas.randomness import generator
+from mbert_atlas.tasks.base import Batch
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.adjustment import alignment_terms, open_sample
 from mbert_atlas.training.aligned_sentences import AlignedSentences, group_shares
-from mbert_atlas.training.interfaces import Batch, TrainingLog
 from mbert_atlas.training.job import FinetuningRun
-from mbert_atlas.training.method import Inputs, Method, Values
+from mbert_atlas.training.method import Inputs, Method, TrainingLog, Values
 
 
 class AlignmentReplay(Method):

@@ -18,9 +18,8 @@ from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import ClassCounts, SpanScorer
 from mbert_atlas.files import atomic_path, read_json
-from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningRun, store_digest
-from mbert_atlas.training.method import Inputs, Method, Values
+from mbert_atlas.training.method import Inputs, Method, TrainingLog, Values
 from mbert_atlas.training.prediction import predict
 from mbert_atlas.training.states import writing_weights
 
