@@ -125,14 +125,23 @@ def test_sizes_above_that_of_a_bitext_that_is_here(tmp_path, name):
             archive.writestr("x.ru", lines)
     else:
         (tmp_path / "mine" / name).write_bytes(gzip.compress(lines) if ".gz" in name else lines)
+    with pytest.raises(DataError, match="81 sentences are requested, and 'wikimatrix' has 80 sen"):
+        check_sizes(*of_bitext(tmp_path, name, 81))
+    check_sizes(*of_bitext(tmp_path, name, 80))
+
+
+def test_a_damaged_bitext_is_left_to_the_job_that_reads_it(tmp_path):
+    (tmp_path / "mine").mkdir()
+    header = gzip.compress(b"a\tb\n")[:10]
+    (tmp_path / "mine/x.txt.gz").write_bytes(header + b"\xff" * 100)  # no block of zlib's
+    check_sizes(*of_bitext(tmp_path, "x.txt.gz", 81))
+
+
+def of_bitext(folder, name, sentences):
+    """A plan that adjusts with sentences of a bitext, and the model of one such run."""
     file = f"{{path: mine/{name}, format: manythings}}"
     sources = ", ".join(f"{code}: [{file}]" for code in ("es", "ru", "vi", "hi"))
-    text = (
-        f"downloads: {tmp_path}\ndatasets: {{wikimatrix: {{files_by_language: {{{sources}}}}}}}\n"
-    )
-    fitting = "alignment: {held_out: 79}\nruns: {adjusted: {published: {sentences: %d}}}\n"
-    plan = plan_of(tmp_path, text + fitting % 81)[0]
-    with pytest.raises(DataError, match="81 sentences are requested, and 'wikimatrix' has 80 sen"):
-        check_sizes(plan, [f"results/{plan.config.run}/runs/adjusted-ru.published/seed1/model"])
-    plan = plan_of(tmp_path, text + fitting % 80)[0]
-    check_sizes(plan, [f"results/{plan.config.run}/runs/adjusted-ru.published/seed1/model"])
+    text = f"downloads: {folder}\ndatasets: {{wikimatrix: {{files_by_language: {{{sources}}}}}}}\n"
+    text += "alignment: {held_out: 79}\nruns: {adjusted: {published: {sentences: %d}}}\n"
+    plan = plan_of(folder, text % sentences)[0]
+    return plan, [f"results/{plan.config.run}/runs/adjusted-ru.published/seed1/model"]
