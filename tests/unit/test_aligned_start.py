@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from configs import config_errors
 from tiny_models import make_tokenizer
+from toy_tables import write_bitext
 
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.training import Pretraining
@@ -15,28 +15,19 @@ from mbert_atlas.encoders.aligned_start import count_subwords_by_unit, start_emb
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
-from mbert_atlas.schemas import BITEXT
 from mbert_atlas.tokenizer import open_tokenizer
 from mbert_atlas.training import pretraining
 from mbert_atlas.training.pretraining import pretrain
 
 
-def write_bitext(path: Path, pairs: list[tuple[str, str]]) -> Path:
-    columns = {
-        "id": [str(number) for number in range(len(pairs))],
-        "source_tokens": [english.split() for english, _ in pairs],
-        "target_tokens": [other.split() for _, other in pairs],
-        "score": [None] * len(pairs),
-    }
-    write_parquet(pa.table(columns, schema=BITEXT), path)
-    return path
+def bitext(path: Path, pairs: list[tuple[str, str]]) -> Path:
+    return write_bitext(path, [(english.split(), other.split()) for english, other in pairs])
 
 
 def test_a_sentence_and_all_its_translations_are_one_unit(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
-    one = write_bitext(tmp_path / "one", [("the cat", "a a"), ("the dog", "b 🜁"), ("cat", "a")])
-    two = write_bitext(tmp_path / "two", [("the dog", "你 好"), ("sees dogs", "好 the")])
+    one = bitext(tmp_path / "one", [("the cat", "a a"), ("the dog", "b 🜁"), ("cat", "a")])
+    two = bitext(tmp_path / "two", [("the dog", "你 好"), ("sees dogs", "好 the")])
     counts, subwords = count_subwords_by_unit([one, two], tokenizer, pairs=2)
     names = [open_tokenizer(tokenizer).id_to_token(number) for number in subwords]
     assert names == ["the", "cat", "dog", "sees", "##s", "a", "b", "你", "好"]  # [UNK] is no word
@@ -58,7 +49,7 @@ def bilingual(tmp_path_factory):
     # Two in three of the sentences are in both.
     for name, part in (("A", sentences[:150]), ("B", sentences[50:])):
         pairs = [(" ".join(some), " ".join(name + word for word in some)) for some in part]
-        write_bitext(folder / name, pairs)
+        bitext(folder / name, pairs)
     texts = [prefix + word for prefix in ("", "A", "B") for word in words] * 3
     train_wordpiece(texts, folder / "tokenizer", 400)
     return folder, words

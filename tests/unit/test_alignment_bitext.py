@@ -7,17 +7,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy.special import digamma
+from toy_tables import write_bitext
 
 from mbert_atlas.alignment import diagonal
 from mbert_atlas.alignment.bitext import align
 from mbert_atlas.alignment.links import read_pharaoh
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.corpora.gold_alignment import read_gold
-from mbert_atlas.files import write_parquet
-from mbert_atlas.schemas import BITEXT
 
 
 def translated(sentences, words=60, seed=0):
@@ -33,17 +31,6 @@ def translated(sentences, words=60, seed=0):
         links = frozenset((int(i), j) for j, (i, _) in enumerate(target))
         rows.append(([f"s{word}" for word in source], [word for _, word in target], links))
     return rows
-
-
-def write_bitext(path, rows):
-    columns = {
-        "id": [str(number) for number in range(len(rows))],
-        "source_tokens": [row[0] for row in rows],
-        "target_tokens": [row[1] for row in rows],
-        "score": pa.nulls(len(rows), pa.float32()),
-    }
-    write_parquet(pa.table(columns, schema=BITEXT), path)
-    return path
 
 
 def as_set(links):

@@ -2,21 +2,21 @@ import json
 from collections import Counter
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
+from toy_tables import pairs_table, write_bitext
 from transformers import BertConfig
 
 from mbert_atlas.alignment.pairs import encode_word_pairs, word_pairs
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.model import Alignment
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import sha256_of, write_parquet
-from mbert_atlas.schemas import BITEXT, WORD_PAIRS
+from mbert_atlas.files import sha256_of
+from mbert_atlas.schemas import WORD_PAIRS
 
 CLS, SEP = 1, 2
 
@@ -29,13 +29,7 @@ def files(tmp_path):
 
 def write(files, rows):
     """Rows are (source tokens, target tokens, links)."""
-    columns = {
-        "id": [f"s{number}" for number in range(len(rows))],
-        "source_tokens": [row[0] for row in rows],
-        "target_tokens": [row[1] for row in rows],
-        "score": pa.nulls(len(rows), pa.float32()),
-    }
-    write_parquet(pa.table(columns, schema=BITEXT), files["bitext"])
+    write_bitext(files["bitext"], rows)
     lines = (" ".join(f"{i}-{j}" for i, j in sorted(row[2])) for row in rows)
     files["pharaoh"].write_text("".join(f"{line}\n" for line in lines))
 
@@ -137,17 +131,6 @@ def tokenizer_dir(tmp_path):
     (tmp_path / "encoder").mkdir()
     tokenizer.save(str(tmp_path / "encoder" / "tokenizer.json"))
     return tmp_path / "encoder"
-
-
-def pairs_table(rows):
-    columns = {
-        "id": [f"s{number}" for number in range(len(rows))],
-        "source_tokens": [row[0] for row in rows],
-        "target_tokens": [row[1] for row in rows],
-        "source_index": [[i for i, _ in row[2]] for row in rows],
-        "target_index": [[j for _, j in row[2]] for row in rows],
-    }
-    return pa.table(columns, schema=WORD_PAIRS)
 
 
 def test_tokens_by_hand(tmp_path, tokenizer_dir):

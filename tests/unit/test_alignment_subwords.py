@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from toy_representations import toy_encoder
+from toy_tables import pairs_table, write_bitext
 
 from mbert_atlas.alignment.pairs import derive_subwords, encode_word_pairs
 from mbert_atlas.arrays import load_arrays
@@ -14,18 +14,8 @@ from mbert_atlas.corpora.jobs import DerivingJob
 from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.encoders.wordpiece import write_tokenizer
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_parquet, write_parquet
-from mbert_atlas.schemas import BITEXT, WORD_PAIRS
-
-
-def _bitext(path: Path, source: list[list[str]], target: list[list[str]]) -> None:
-    columns = {
-        "id": [f"s{number}" for number in range(len(source))],
-        "source_tokens": source,
-        "target_tokens": target,
-        "score": [1.1] * len(source),
-    }
-    write_parquet(pa.table(columns, schema=BITEXT), path)
+from mbert_atlas.files import read_parquet
+from mbert_atlas.schemas import BITEXT
 
 
 def _split(folder: Path, encoder: Path) -> None:
@@ -41,7 +31,7 @@ def encoder(tmp_path: Path) -> Path:
 def test_subwords_are_those_of_the_tokenizer(tmp_path: Path, encoder: Path) -> None:
     source = [["en1s", "en2"], [], ["what", "en3ss"]]
     target = [["xx2s", "xx1"], ["xx4"], ["xx3"]]
-    _bitext(tmp_path / "words", source, target)
+    write_bitext(tmp_path / "words", zip(source, target, strict=True), 1.1)
     _split(tmp_path, encoder)
     table = read_parquet(tmp_path / "subwords", BITEXT)
     assert table["source_tokens"].to_pylist() == [
@@ -64,13 +54,12 @@ def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
             for size in random.integers(1, 9, 30)
         ]
 
-    _bitext(tmp_path / "words", sentences("en"), sentences("xx"))
+    write_bitext(tmp_path / "words", zip(sentences("en"), sentences("xx"), strict=True))
     _split(tmp_path, encoder)
     for name, units in (("words", "words"), ("subwords", "subwords")):
         table = read_parquet(tmp_path / name)
-        first = pa.array([[0]] * 30, pa.list_(pa.int16()))
-        rows = table.drop_columns(["score"]).append_column("source_index", first)
-        pairs = rows.append_column("target_index", first).cast(WORD_PAIRS)
+        sides = [table[f"{side}_tokens"].to_pylist() for side in ("source", "target")]
+        pairs = pairs_table([(*both, [(0, 0)]) for both in zip(*sides, strict=True)])
         encode_word_pairs(
             pairs, encoder, tmp_path / f"store-{name}", maximum_length=12, units=units
         )
@@ -91,14 +80,7 @@ def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
 
 
 def test_foreign_subwords_raise_an_error(tmp_path: Path, encoder: Path) -> None:
-    rows = {
-        "id": ["1"],
-        "source_tokens": [["en1", "##zz"]],
-        "target_tokens": [["xx1"]],
-        "source_index": [[0]],
-        "target_index": [[0]],
-    }
-    pairs = pa.table(rows, schema=WORD_PAIRS)
+    pairs = pairs_table([(["en1", "##zz"], ["xx1"], [(0, 0)])])
     with pytest.raises(DataError, match=r"subword '##zz'.*no such subword"):
         encode_word_pairs(pairs, encoder, tmp_path / "store", units="subwords")
 
@@ -109,7 +91,7 @@ def test_subwords_of_multilingual_bert(tmp_path: Path) -> None:
     vocabulary = next(folder.glob("*vocab.txt"))
     write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "t")
     words = ["अंतर्राष्ट्रीय", "don't", "U.S.", "naïveté", "你好", "##hash"]
-    _bitext(tmp_path / "words", [words], [words[::-1]])
+    write_bitext(tmp_path / "words", [(words, words[::-1])])
     _split(tmp_path, tmp_path / "t")
     tokenizer = load_tokenizer(tmp_path / "t")
     found = read_parquet(tmp_path / "subwords")["source_tokens"].to_pylist()[0]

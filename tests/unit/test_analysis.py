@@ -13,6 +13,7 @@ from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn import metrics
 from toy_representations import toy_encoder, toy_pairs
+from toy_tables import class_predictions, tag_predictions
 
 from mbert_atlas.analysis.distances import (
     Panel,
@@ -28,7 +29,7 @@ from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import ClassCounts, SpanScorer
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, WORD_DISTANCES
+from mbert_atlas.schemas import WORD_DISTANCES
 from mbert_atlas.training.word_pairs import open_pairs
 
 torch.set_num_threads(1)
@@ -52,16 +53,8 @@ def test_item_scores_equal_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     assert counts.micro_f1() == pytest.approx(f1(gold, predicted, average="micro"))
 
 
-def _class_table(rows: list[tuple[str, str, str, str, str]]) -> pa.Table:
-    columns = [*map(list, zip(*rows, strict=True))]
-    names = CLASS_PREDICTIONS.names
-    return pa.table(
-        dict(zip(names, [*columns, [[1.0]] * len(rows)], strict=True)), schema=CLASS_PREDICTIONS
-    )
-
-
 def test_class_scores_by_language_and_pooled() -> None:
-    table = _class_table(
+    table = class_predictions(
         [
             ("xnli", "es", "1", "e", "e"),
             ("xnli", "es", "2", "n", "e"),
@@ -112,18 +105,11 @@ def test_span_scores_equal_seqeval(sentences: list[list[tuple[str, str]]]) -> No
         assert found[average] == pytest.approx(expected)
 
 
-def _tag_table(languages: list[str], gold: Any, predicted: Any, words: Any = None) -> pa.Table:
-    count = len(gold)
-    words = words or [range(len(tags)) for tags in gold]
-    names = [["ud"] * count, languages, [str(n) for n in range(count)]]
-    return pa.table([*names, gold, predicted, words], schema=TAG_PREDICTIONS)
-
-
 @pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
 def test_tag_scores() -> None:
     gold = [["NOUN", "VERB", "NOUN"], ["ADJ", "NOUN"], ["VERB"]]
     predicted = [["NOUN", "VERB", "VERB"], ["ADJ", "NOUN"], ["NOUN"]]
-    table = _tag_table(["en", "en", "hi"], gold, predicted)
+    table = tag_predictions("ud", ["en", "en", "hi"], gold, predicted)
     frame = tag_scores(table).set_index(["language", "metric"])
     assert frame.loc[("en", "token_accuracy"), "value"] == 80
     assert frame.loc[("en", "token_accuracy"), "n"] == 5
@@ -138,7 +124,7 @@ def test_words_count_once_or_by_subword() -> None:
     gold = [["NOUN", "NOUN", "NOUN", "VERB"], ["VERB", "VERB"]]
     predicted = [["NOUN", "VERB", "VERB", "VERB"], ["NOUN", "VERB"]]
     # One word of three subwords and one of one; then two words.
-    table = _tag_table(["zh"] * 2, gold, predicted, [[0, 0, 0, 4], [4, 5]])
+    table = tag_predictions("ud", "zh", gold, predicted, [[0, 0, 0, 4], [4, 5]])
     for unit, right, n in (("word", 3, 4), ("subword", 3, 6)):
         scores = tag_scores(table, unit=unit).set_index(["language", "metric"])
         assert scores.loc[("zh", "token_accuracy"), "value"] == pytest.approx(100 * right / n)
@@ -177,7 +163,7 @@ def test_no_spread_gives_no_warning() -> None:
 
 
 def test_selected_examples_are_sorted_by_id() -> None:
-    table = _class_table(
+    table = class_predictions(
         [("x", "es", "2", "n", "e"), ("x", "es", "1", "e", "e"), ("x", "ru", "1", "e", "n")]
     )
     assert select(table, dataset="x", language="es").equals(table.take([1, 0]))

@@ -2,23 +2,14 @@
 
 import pyarrow as pa
 import pytest
+from toy_tables import span_predictions
 
 from mbert_atlas.analysis.answers import answer_tokens, score_answers
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.schemas import SPAN_PREDICTIONS
 
 
-def table(rows: list[tuple[list[str], str]], language: str = "en") -> pa.Table:
-    count = len(rows)
-    values = {
-        "dataset": ["xquad"] * count,
-        "language": [language] * count,
-        "question_language": ["en"] * count,
-        "example_id": [f"q{number}" for number in range(count)],
-        "gold": [gold for gold, _ in rows],
-        "prediction": [prediction for _, prediction in rows],
-    }
-    return pa.table(values, schema=SPAN_PREDICTIONS)
+def table(gold: list[str], prediction: str, language: str = "en") -> pa.Table:
+    return span_predictions("xquad", language, "en", [gold], [prediction])
 
 
 @pytest.mark.parametrize(
@@ -40,7 +31,7 @@ def table(rows: list[tuple[list[str], str]], language: str = "en") -> pa.Table:
     ],
 )
 def test_squad_scores_by_hand(gold, prediction, exact, f1):
-    scores = score_answers(table([(gold, prediction)]))
+    scores = score_answers(table(gold, prediction))
     assert scores["exact_match"].tolist() == [exact]
     assert scores["f1"] == pytest.approx([f1])
 
@@ -69,8 +60,8 @@ def test_mlqa_scores_differ_from_squads():
         ("hi", "ताज महल।", "ताज महल", 0.5, 1),
         ("de", "a der", "a", 0, 1),  # 'a' is no German article
     ]:
-        predictions = table([([gold], prediction)], language)
+        predictions = table([gold], prediction, language)
         assert score_answers(predictions)["f1"] == pytest.approx([squad])
         assert score_answers(predictions, normalisation="mlqa")["f1"] == pytest.approx([mlqa])
     with pytest.raises(AtlasError, match="ar, de, en, es, hi, vi, zh, not for 'ru'"):
-        score_answers(table([(["да"], "да")], "ru"), normalisation="mlqa")
+        score_answers(table(["да"], "да", "ru"), normalisation="mlqa")

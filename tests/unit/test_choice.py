@@ -2,20 +2,12 @@
 
 import json
 
-import pyarrow as pa
 import pytest
+from toy_tables import class_predictions
 
 from mbert_atlas.analysis.scores import choose_hyperparameters
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS
-
-
-def classes(path, rows):
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    probabilities = [[0.5, 0.5]] * len(rows)
-    table = pa.table([*columns, probabilities], schema=CLASS_PREDICTIONS)
-    write_parquet(table, path)
 
 
 def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
@@ -30,7 +22,7 @@ def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
             for n in range(count)
         ]
         paths.append(tmp_path / f"{number}.parquet")
-        classes(paths[-1], rows)
+        write_parquet(class_predictions(rows), paths[-1])
     for protocol, metric, languages, best in (
         ("published", "macro_f1_union", None, 2),
         ("corrected", "macro_f1_present", ["en"], 1),
@@ -42,6 +34,7 @@ def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
         assert choice["draw"] == best  # ties go to the first
         assert choice["values"] == draws[best - 1]
         assert [item["values"] for item in choice["draws"]] == draws
-    classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
+    hindi = class_predictions([("xnli-dev", "hi", "1", "neutral", "neutral")])
+    write_parquet(hindi, tmp_path / "hindi")
     with pytest.raises(DataError, match="language en: there is no macro_f1_present of predictions"):
         choose_hyperparameters(draws[:1], [tmp_path / "hindi"], output=output, **options)

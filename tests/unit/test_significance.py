@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import f1_score
+from toy_tables import tag_predictions
 
 from mbert_atlas.analysis.scores import select, sentence_counts, tag_scores
 from mbert_atlas.analysis.significance import Comparison, compare_taggers, holm, permutation_test
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import micro_f1
-from mbert_atlas.schemas import TAG_PREDICTIONS
 
 HINDI = {"dataset": "wikiann", "language": "hi"}
 
@@ -31,16 +31,7 @@ TAGS = ["O", "O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 
 
 def _table(gold: list[list[str]], predicted: list[list[str]], language: str = "hi") -> pa.Table:
-    count = len(gold)
-    columns = {
-        "dataset": ["wikiann"] * count,
-        "language": [language] * count,
-        "example_id": [f"{number:03}" for number in range(count)],
-        "gold": gold,
-        "prediction": predicted,
-        "words": [range(len(tags)) for tags in gold],
-    }
-    return pa.table(columns, schema=TAG_PREDICTIONS)
+    return tag_predictions("wikiann", language, gold, predicted)
 
 
 def _sentences(seed: int, count: int) -> list[list[str]]:
@@ -172,10 +163,6 @@ def test_what_cannot_be_compared_is_rejected() -> None:
     other = [["B-LOC", *row[1:]] for row in gold]
     with pytest.raises(AtlasError, match="different sentences or gold tags"):
         compared([table], [_table(other, other)])
-    with pytest.raises(AtlasError, match="occurs twice"):
-        select(pa.concat_tables([table, table]), **HINDI)
-    with pytest.raises(AtlasError, match="there are none"):
-        select(table, language="ru")
     nothing = permutation_test(np.zeros((2, 3), int), np.zeros((2, 3), int), ["a", "b"], seed=1)
     assert (nothing.difference, nothing.p_value) == (0.0, 1.0)
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 from seqeval.metrics import f1_score
+from toy_tables import class_predictions, span_predictions, tag_predictions
 
 from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.analysis.measurements import write_measurements
@@ -17,7 +18,6 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.config.tasks import TASKS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet, write_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICTIONS
 
 GOLD = ["entailment", "neutral", "contradiction", "neutral"] * 25
 AGAINST = {"adjusted": "original"}
@@ -26,19 +26,11 @@ AGAINST = {"adjusted": "original"}
 def predictions(path, right):
     """Write predictions, correct where ``right`` is true."""
     guess = ["entailment" if gold != "entailment" else "neutral" for gold in GOLD]
-    rows = len(GOLD)
-    table = pa.table(
-        {
-            "dataset": ["xnli"] * rows,
-            "language": ["es"] * rows,
-            "example_id": [f"{number:03}" for number in range(rows)],
-            "gold": GOLD,
-            "prediction": [g if ok else w for g, w, ok in zip(GOLD, guess, right, strict=True)],
-            "probabilities": [[1.0, 0.0, 0.0]] * rows,
-        },
-        schema=CLASS_PREDICTIONS,
-    )
-    write_parquet(table, path)
+    rows = [
+        ("xnli", "es", f"{number:03}", gold, gold if ok else wrong)
+        for number, (gold, wrong, ok) in enumerate(zip(GOLD, guess, right, strict=True))
+    ]
+    write_parquet(class_predictions(rows), path)
     return str(path)
 
 
@@ -123,16 +115,9 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
     none = [["O", "O", "B-LOC"]] * 30
     runs = []
     for condition, tags in (("original", none), ("adjusted", half)):
-        columns = {
-            "dataset": ["wikiann"] * 60,
-            "language": ["hi"] * 30 + ["en"] * 30,
-            "example_id": [f"{number:02}" for number in [*range(30), *range(30)]],
-            "gold": gold * 2,
-            "prediction": tags + gold,
-            "words": [range(3)] * 60,
-        }
         path = tmp_path / f"{condition}.parquet"
-        write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
+        hindi = tag_predictions("wikiann", "hi", gold, tags)
+        write_parquet(pa.concat_tables([hindi, tag_predictions("wikiann", "en", gold, gold)]), path)
         runs += [
             Cell("ner", "ner", "wikiann", "en", "hi", condition, protocol, seed, str(path))
             for protocol in ("published", "corrected")
@@ -169,16 +154,9 @@ def test_words_are_scored_and_compared_by_language_of_training(tmp_path):
     }
     runs = []
     for (source, condition), tags in guesses.items():
-        columns = {
-            "dataset": ["ud"] * 10,
-            "language": ["de"] * 10,
-            "example_id": [str(number) for number in range(10)],
-            "gold": gold,
-            "prediction": tags,
-            "words": [[0, 0, 1], [0, 1]] * 5,
-        }
         path = str(tmp_path / f"{source}{condition}.parquet")
-        write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
+        words = [[0, 0, 1], [0, 1]] * 5
+        write_parquet(tag_predictions("ud", "de", gold, tags, words), path)
         runs.append(Cell("pos", "tagging", "ud", source, "de", condition, "published", 1, path))
     frame = measured(runs, against=AGAINST, gains_over="original")
     values = frame.set_index(["source", "condition", "metric"])["value"]
@@ -193,16 +171,7 @@ def test_words_are_scored_and_compared_by_language_of_training(tmp_path):
 
 
 def spans(dataset, language, asked, gold, prediction):
-    count = len(gold)
-    columns = {
-        "dataset": [dataset] * count,
-        "language": [language] * count,
-        "question_language": [asked] * count,
-        "example_id": [f"{number}" for number in range(count)],
-        "gold": [[text] for text in gold],
-        "prediction": prediction,
-    }
-    return pa.table(columns, schema=SPAN_PREDICTIONS)
+    return span_predictions(dataset, language, asked, [[text] for text in gold], prediction)
 
 
 def test_answers_are_found_by_both_languages_and_compared_by_protocol(tmp_path):
