@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_models import NLI_LABELS, TAGS, finetuned, nli_table, sentence_table, weights
-from transformers import (
-    BertConfig,
-    BertModel,
-    DistilBertConfig,
-    DistilBertModel,
-    RobertaConfig,
-    RobertaModel,
-    XLMRobertaConfig,
-    XLMRobertaModel,
-)
+from transformers import AutoConfig, AutoModel
 
 from mbert_atlas.config.training import MaskedTraining, Optimisation, Pretraining
 from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_encoder
@@ -32,12 +23,7 @@ from mbert_atlas.training.pretraining import pretrain
 SIZES = {"num_attention_heads": 2, "max_position_embeddings": 64, "pad_token_id": 1}
 USUAL = {**SIZES, "hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 32}
 OTHER = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32, "pad_token_id": 1}
-KINDS: dict[str, Any] = {
-    "bert": lambda size: BertModel(BertConfig(vocab_size=size, **USUAL)),
-    "roberta": lambda size: RobertaModel(RobertaConfig(vocab_size=size, **USUAL)),
-    "xlm-roberta": lambda size: XLMRobertaModel(XLMRobertaConfig(vocab_size=size, **USUAL)),
-    "distilbert": lambda size: DistilBertModel(DistilBertConfig(vocab_size=size, **OTHER)),
-}
+KINDS = {**dict.fromkeys(["bert", "roberta", "xlm-roberta"], USUAL), "distilbert": OTHER}
 WORDS = ["the", "cat", "dog", "sees", "a", "house", "дом", "кошка", "видит"]
 TAG_OF = dict.fromkeys(WORDS, "NOUN") | {"the": "DET", "a": "DET", "sees": "VERB"}
 
@@ -58,7 +44,8 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def encoder(request: pytest.FixtureRequest, tokenizer: Path, tmp_path: Path) -> Path:
     torch.manual_seed(0)
     size = open_tokenizer(tokenizer).get_vocab_size()
-    save_encoder(KINDS[request.param](size), tokenizer, tmp_path / request.param)
+    config = AutoConfig.for_model(request.param, vocab_size=size, **KINDS[request.param])
+    save_encoder(AutoModel.from_config(config), tokenizer, tmp_path / request.param)
     return tmp_path / request.param
 
 

@@ -7,14 +7,7 @@ import numpy.typing as npt
 import pytest
 import torch
 from torch import nn
-from transformers import (
-    BertConfig,
-    BertModel,
-    DistilBertConfig,
-    DistilBertModel,
-    XLMRobertaConfig,
-    XLMRobertaModel,
-)
+from transformers import AutoConfig, AutoModel, BertConfig
 
 from mbert_atlas.encoders.hooks import Change, Hook, hooked, last_states, project_out, remember
 from mbert_atlas.errors import AtlasError
@@ -26,14 +19,10 @@ LAYERS, DIMS = 3, 16
 
 @pytest.fixture(scope="module", params=["bert", "xlm-roberta", "distilbert"])
 def model(request: pytest.FixtureRequest) -> nn.Module:
-    kind, settings = {
-        "bert": (BertModel, BertConfig),
-        "xlm-roberta": (XLMRobertaModel, XLMRobertaConfig),
-        "distilbert": (DistilBertModel, DistilBertConfig),
-    }[request.param]
     sizes = {"num_hidden_layers": LAYERS, "hidden_size": DIMS, "num_attention_heads": 2}
+    sizes |= {"vocab_size": 20, "max_position_embeddings": 20}
     torch.manual_seed(0)
-    return kind(settings(vocab_size=20, max_position_embeddings=20, **sizes)).eval()
+    return AutoModel.from_config(AutoConfig.for_model(request.param, **sizes)).eval()
 
 
 def _states(model: Any, *hooks: Hook) -> list[torch.Tensor]:
