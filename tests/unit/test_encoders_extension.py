@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_models import WORDS, make_encoder, make_tokenizer
+from tiny_models import VOCABULARY, make_config, make_encoder, make_tokenizer
 from toy_representations import toy_encoder
-from transformers import BertConfig, BertForPreTraining, BertModel
+from transformers import BertForPreTraining, BertModel
 
 from mbert_atlas.config.training import Extension, MaskedTraining, Optimisation
 from mbert_atlas.encoders.extension import count_wordpieces, extend_vocabulary, spell
@@ -19,34 +19,21 @@ from mbert_atlas.encoders.loading import (
     load_tokenizer,
     save_encoder,
 )
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.pretraining import pretrain
 
-OLD = len(SPECIAL_TOKENS) + len(WORDS)
+OLD = VOCABULARY
 HINDI = ["घर में बिल्ली है", "बिल्ली घर में है", "घर है", "cat घर"] * 10
 EXTENSION = Extension(vocabulary_size=100)
-
-
-def _config(size: int = OLD, **changes: Any) -> BertConfig:
-    settings: dict[str, Any] = {
-        "vocab_size": size,
-        "hidden_size": 16,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-        "max_position_embeddings": 64,
-    }
-    return BertConfig(**(settings | changes))
 
 
 @pytest.fixture
 def encoder(tmp_path: Path) -> Path:
     """Write a checkpoint as published: encoder, pooler and head."""
     torch.manual_seed(0)
-    model = BertForPreTraining(_config())
+    model = BertForPreTraining(make_config())
     torch.nn.init.normal_(model.cls.predictions.bias)
     save_encoder(model, make_tokenizer(tmp_path), tmp_path / "encoder")
     return tmp_path / "encoder"
@@ -149,7 +136,7 @@ def test_spelling_is_wordpieces(tmp_path: Path) -> None:
 def test_any_checkpoint_is_pretrained_further(tmp_path: Path, kind: str) -> None:
     torch.manual_seed(0)
     model = BertModel if kind == "encoder alone" else BertForPreTraining
-    save_encoder(model(_config()), make_tokenizer(tmp_path), tmp_path / "encoder")
+    save_encoder(model(make_config()), make_tokenizer(tmp_path), tmp_path / "encoder")
     extend_vocabulary(EXTENSION, tmp_path / "encoder", HINDI, tmp_path / "extended", seed=1)
     start = load_masked_model(tmp_path / "extended", 7)
     assert start.cls.predictions.decoder.weight is start.bert.embeddings.word_embeddings.weight
@@ -185,7 +172,7 @@ def test_encoders_that_cannot_be_extended(encoder: Path, tmp_path: Path) -> None
     with pytest.raises(AtlasError, match="raise vocabulary_size"):
         extend(encoder, vocabulary_size=6)
     torch.manual_seed(0)
-    save_encoder(BertModel(_config(OLD + 8)), encoder, tmp_path / "padded")
+    save_encoder(BertModel(make_config(OLD + 8)), encoder, tmp_path / "padded")
     with pytest.raises(DataError, match=f"ids up to {OLD - 1} for {OLD + 8} rows"):
         extend(tmp_path / "padded")
     tokenizer = encoder / "tokenizer.json"

@@ -27,6 +27,7 @@ torch.set_num_threads(1)  # for models this small, more threads only wait for ea
 WORDS = ["the", "cat", "dog", "sees", "un", "##able", "##s", "-", ",", "a", "b", "你", "好", "##x"]
 NLI_LABELS = ["contradiction", "entailment", "neutral"]
 TAGS = ["DET", "NOUN", "PUNCT", "VERB"]
+VOCABULARY = len(SPECIAL_TOKENS) + len(WORDS)
 
 
 def make_tokenizer(folder: Path) -> Path:
@@ -34,13 +35,8 @@ def make_tokenizer(folder: Path) -> Path:
     return folder / "tokenizer"
 
 
-def make_encoder(
-    folder: Path,
-    tokenizer: Path,
-    dropout: float = 0.1,
-    vocabulary: int = len(SPECIAL_TOKENS) + len(WORDS),
-) -> Path:
-    config = BertConfig(
+def make_config(vocabulary: int = VOCABULARY, dropout: float = 0.1) -> BertConfig:
+    return BertConfig(
         vocab_size=vocabulary,
         hidden_size=16,
         num_hidden_layers=2,
@@ -50,8 +46,13 @@ def make_encoder(
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
     )
+
+
+def make_encoder(
+    folder: Path, tokenizer: Path, dropout: float = 0.1, vocabulary: int = VOCABULARY
+) -> Path:
     torch.manual_seed(0)
-    save_encoder(BertModel(config), tokenizer, folder / "encoder")
+    save_encoder(BertModel(make_config(vocabulary, dropout)), tokenizer, folder / "encoder")
     return folder / "encoder"
 
 
