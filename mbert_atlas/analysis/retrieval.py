@@ -19,6 +19,7 @@ Ranks = npt.NDArray[np.float64]
 
 _EQUAL = 1e-6
 """Cosines that differ by less are ties: float32 rounds the same one differently by place."""
+_BLOCK = 512
 
 
 def unit_vectors(vectors: Vectors, *, centred: bool) -> Vectors:
@@ -30,12 +31,7 @@ def unit_vectors(vectors: Vectors, *, centred: bool) -> Vectors:
 
 
 def translation_ranks(
-    source_vectors: Vectors,
-    target_vectors: Vectors,
-    pairs: Numbers,
-    *,
-    centred: bool = False,
-    block: int = 512,
+    source_vectors: Vectors, target_vectors: Vectors, pairs: Numbers, *, centred: bool = False
 ) -> tuple[Ranks, Ranks]:
     """Return the rank of each word's best translation by cosine, in both directions.
 
@@ -43,7 +39,7 @@ def translation_ranks(
     get the mean of their ranks. Vectors of different words, shapes ``(n, dims)`` and ``(m, dims)``,
     give float64 ranks, ``(n,)`` and ``(m,)``. Each word is in at least one of the ``pairs`` of a
     source and a target word, int, ``(p, 2)``. ``centred`` subtracts the mean of each side. At most
-    ``(block, m)`` cosines are in memory.
+    ``(512, m)`` cosines are in memory.
     """
     # Cosines of source words (rows) with targets; the pairs are (0, 0), (0, 2) and (1, 1):
     #     .9 .7 .8    best .9: none above it, rank 1
@@ -57,14 +53,14 @@ def translation_ranks(
     )
     source, target = pairs.T
     best = [np.full(len(side), -2, dtype=np.float32) for side in (one, other)]
-    for start in range(0, len(pairs), block):
-        part = slice(start, start + block)
+    for start in range(0, len(pairs), _BLOCK):
+        part = slice(start, start + _BLOCK)
         cosines = np.einsum("pd,pd->p", one[source[part]], other[target[part]])
         np.maximum.at(best[0], source[part], cosines)
         np.maximum.at(best[1], target[part], cosines)
     ahead = [np.zeros(len(side), dtype=np.int64) for side in (one, other)]
-    for start in range(0, len(one), block):
-        part = slice(start, start + block)
+    for start in range(0, len(one), _BLOCK):
+        part = slice(start, start + _BLOCK)
         cosines = one[part] @ other.T
         for limit in (-_EQUAL, _EQUAL):
             of_rows, of_columns = best[0][part, None] + limit, best[1] + limit

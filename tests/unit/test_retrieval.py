@@ -28,7 +28,10 @@ def rank(word: np.ndarray, candidates: np.ndarray, golds: list[int]) -> float:
 
 @pytest.mark.parametrize("block", [1, 7, 512])
 @pytest.mark.parametrize("centred", [False, True])
-def test_ranks_are_those_of_a_loop(block: int, centred: bool) -> None:
+def test_ranks_are_those_of_a_loop(
+    block: int, centred: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mbert_atlas.analysis.retrieval._BLOCK", block)
     random = np.random.default_rng(0)
     # Some vectors come twice, so that they are equally similar.
     one, other = random.normal(size=(30, 4)) + 0.5, random.normal(size=(23, 4)) + 0.5
@@ -36,13 +39,8 @@ def test_ranks_are_those_of_a_loop(block: int, centred: bool) -> None:
     pairs = [(n, n % 23) for n in range(30)]
     pairs += [(int(random.integers(30)), int(random.integers(23))) for _ in range(25)]
     pairs += pairs[:3]  # a dictionary may repeat itself
-    found = translation_ranks(
-        one.astype(np.float32),
-        other.astype(np.float32),
-        np.array(pairs),
-        centred=centred,
-        block=block,
-    )
+    sides = one.astype(np.float32), other.astype(np.float32)
+    found = translation_ranks(*sides, np.array(pairs), centred=centred)
     if centred:
         one, other = one - one.mean(0), other - other.mean(0)
     sides = one, other
