@@ -97,13 +97,9 @@ def _draw_panel(
     """Draw lines with these looks; an axis of whole numbers has at most so many ticks."""
     if (rows["along"] % 1 == 0).all():
         axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True))
-    if rows["least"].min() < 0 < rows["largest"].max():
-        axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
     # bars of all lines fit between a place and the next
     room = 0.6 * pd.Series(sorted(rows["along"].unique())).diff().min() if bars else 0.0
-    for place, (line, look) in enumerate(looks.items()):
-        shift = room * ((place + 0.5) / len(looks) - 0.5)
-        _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
+    _draw_lines(axes, rows, looks, room)
 
 
 def _write_legend(
@@ -143,13 +139,22 @@ def curve_grid(
     categories = [item for item in along if isinstance(item, str)]
     across: Literal["col", True] = True if categories else "col"
     size = (width, 1.2 + 1.9 * len(panels) + (0.5 if categories else 0))
+    looks = {
+        line: _look(rank, MANY_DASHES) | {"markersize": 3.5, "label": label(line, names)}
+        for rank, line in enumerate(lines)
+    }
+    if categories:
+        looks = {line: look | {"linestyle": "none"} for line, look in looks.items()}
+        for table in tables.values():
+            table["along"] = table["along"].map(categories.index).astype(float)
     with figure_style():
         figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(len(panels), len(tables), sharex=across, sharey="row", squeeze=False)
         for panel, row in zip(panels, grid, strict=True):
             row[0].set_ylabel("\n".join(filter(None, [label(panel, names), value_label])))
             for axes, table in zip(row, tables.values(), strict=True):
-                _draw_lines(axes, table[table["panel"] == panel], lines, categories, names)
+                of_panel = table[table["panel"] == panel]
+                _draw_lines(axes, of_panel, looks, room=0.5 if categories else 0.0)
         for heading, top, bottom in zip(tables, grid[0], grid[-1], strict=True):
             top.set_title(heading)
             bottom.set_xlabel(along_label)
@@ -163,23 +168,23 @@ def curve_grid(
 
 
 def _draw_lines(
-    axes: Axes,
-    rows: pd.DataFrame,
-    lines: Sequence[str],
-    categories: Sequence[str],
-    names: Mapping[str, str],
+    axes: Axes, rows: pd.DataFrame, looks: Mapping[str, dict[str, Any]], room: float
 ) -> None:
-    """Draw every line of a panel; one without points still has its entry in the legend."""
+    """Draw lines with these looks; one without points still has its entry in the legend.
+
+    Around each number bars of all lines share ``room``; if that is 0, there are bands instead.
+    """
     if rows["least"].min() < 0 < rows["largest"].max():
         axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
-    for place, line in enumerate(lines):
-        look = _look(place, MANY_DASHES) | {"markersize": 3.5, "label": label(line, names)}
-        points, shift = rows[rows["line"] == line], 0.0
-        if categories:
-            look["linestyle"], shift = "none", 0.5 * ((place + 0.5) / len(lines) - 0.5)
-            along = points["along"].map(categories.index).astype(float)
-            points = points.assign(along=along)
-        _draw_line(axes, points, look, shift, bars=bool(categories))
+    for place, (line, look) in enumerate(looks.items()):
+        points = rows[rows["line"] == line]
+        along = points["along"] + room * ((place + 0.5) / len(looks) - 0.5)
+        low, high = points["least"], points["largest"]
+        axes.plot(along, points["mean"], markeredgewidth=0, linewidth=1.2, **look)
+        if room:
+            axes.vlines(along, low, high, color=look["color"], alpha=0.6, linewidth=1.1)
+        elif (low < high).any():
+            axes.fill_between(along, low, high, color=look["color"], alpha=0.18, linewidth=0)
 
 
 def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
@@ -207,14 +212,3 @@ def _look(rank: int, dashes: Sequence[Any]) -> dict[str, Any]:
         "linestyle": dashes[rank % len(dashes)],
         "marker": MARKERS[rank % len(dashes)],
     }
-
-
-def _draw_line(
-    axes: Axes, points: pd.DataFrame, look: Mapping[str, Any], shift: float, *, bars: bool
-) -> None:
-    along, ends = points["along"] + shift, (points["least"], points["largest"])
-    axes.plot(along, points["mean"], markeredgewidth=0, linewidth=1.2, **look)
-    if bars:
-        axes.vlines(along, *ends, color=look["color"], alpha=0.6, linewidth=1.1)
-    elif (ends[0] < ends[1]).any():
-        axes.fill_between(along, *ends, color=look["color"], alpha=0.18, linewidth=0)

@@ -71,16 +71,15 @@ def panel_grid(
     size = (FULL_WIDTH, height[0] + rows * height[1])
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(rows, columns, sharex=share, sharey=share, squeeze=False).ravel()
-    for place, axes in enumerate(grid):
-        if place + columns >= len(titles):  # the last one of its column
-            axes.tick_params(labelbottom=True)
-        if place < len(titles):
-            is_outer = (place % columns == 0, place + columns >= len(titles))
-            axes.set_ylabel(_label_of(titles[place], labels[1], is_outer[0]))
-            axes.set_xlabel(_label_of(titles[place], labels[0], is_outer[1]))
-        axes.set_visible(place < len(titles))
+    for axes in grid[len(titles) :]:
+        axes.set_visible(False)
     panels = list(grid[: len(titles)])
-    for axes, text in zip(panels, titles, strict=True):
+    for place, (axes, text) in enumerate(zip(panels, titles, strict=True)):
+        is_last = place + columns >= len(titles)  # of its column
+        if is_last:
+            axes.tick_params(labelbottom=True)
+        axes.set_ylabel(_label_of(text, labels[1], place % columns == 0))
+        axes.set_xlabel(_label_of(text, labels[0], is_last))
         axes.set_title(text)
     figure.suptitle(title, x=0.01, ha="left")
     return figure, panels

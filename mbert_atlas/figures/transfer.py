@@ -19,7 +19,6 @@ from mbert_atlas.figures.uncertainty import describe, interval_name, with_interv
 from mbert_atlas.labels import label, language, places
 
 _AXES = {
-    "accuracy": "accuracy (%)",
     "mrr": "mean reciprocal rank (%)",
     "accuracy_drop_percent": "relative accuracy drop (%)",
     GAIN: "gain in accuracy or F1 (points)",
@@ -130,10 +129,9 @@ def transfer_plot(
     label of the figure is what a caption says of n, seeds and intervals. Raises AtlasError if there
     are no rows, or too many conditions.
     """
-    keys = ["test", "protocol", "condition", "language"]
     require_rows(measured, "plot of transfer")
     styles = _styles(list(measured["condition"].unique()), order, names)
-    points, rows = _points(measured, reported, keys), _languages_by_test(measured)
+    points, rows = _points(measured, reported), _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
     heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(styles)) for test in tests]
     with figure_style():
@@ -189,10 +187,9 @@ def _on_long_bars(points: Mapping[str, pd.DataFrame], limits: tuple[float, float
     return " Bars that reach the frame go on behind it."
 
 
-def _points(
-    measured: pd.DataFrame, reported: pd.DataFrame | None, keys: list[str]
-) -> dict[str, pd.DataFrame]:
+def _points(measured: pd.DataFrame, reported: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
     """Return what is drawn, by kind of marker."""
+    keys = ["test", "protocol", "condition", "language"]
     by_cell = measured.groupby(keys, sort=False)["value"]
     means = by_cell.mean().reset_index()
     points = {_SEED: measured[by_cell.transform("size") > 1], _MEAN: means}
@@ -246,8 +243,7 @@ def _draw_panel(
 
 
 def _label_rows(axes: Axes, languages: Sequence[str]) -> None:
-    axes.set_yticks(range(len(languages)))
-    axes.set_yticklabels(languages)
+    axes.set_yticks(range(len(languages)), languages)
     borders = np.arange(len(languages) - 1) + 0.5
     across = axes.get_yaxis_transform()
     axes.hlines(borders, 0, 1, transform=across, color="#BBBBBB", linewidth=0.6)

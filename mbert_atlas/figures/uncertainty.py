@@ -15,6 +15,7 @@ _WITHOUT_ITEMS = (
     "There are no resamples of the test items; verdicts add the error of n items "
     "(docs/verdicts.md)."
 )
+_ONE_SEED = "; with one seed of everything, the spread over seeds is not known here"
 _PAIRED = (
     "Verdicts pair conditions on items and seeds, so intervals may overlap where a difference is "
     "certain."
@@ -69,15 +70,11 @@ def describe(
 
 
 def _count(rows: pd.DataFrame, by: str, items: str) -> str:
-    if "n" not in rows:
+    if "n" not in rows or rows["n"].isna().all():
         return ""
     counts = rows.dropna(subset="n").groupby(by, sort=False)["n"].agg(["min", "max"]).astype(int)
     texts = {label(str(name)): _range(low, high) for name, low, high in counts.itertuples()}
-    if not texts:
-        return ""
-    if len(set(texts.values())) == 1:
-        return f"n = {next(iter(texts.values()))} {items} behind a number."
-    if len(texts) > _MOST_GROUPS:
+    if len(set(texts.values())) == 1 or len(texts) > _MOST_GROUPS:
         every = _range(counts["min"].min(), counts["max"].max())
         return f"n = {every} {items} behind a number."
     each = "; ".join(f"{' '.join(name.split())} {text}" for name, text in texts.items())
@@ -115,18 +112,14 @@ def _intervals(
     text = f"{mark}: 95% interval over {_SOURCES[sources[0]]}"
     for over in sources[1:]:
         text += f", of some numbers only over {_SOURCES[over]}"
-    text += f", {_RULE}." if any("seeds" in over for over in sources) else _without_seeds(rows)
+    if any("seeds" in over for over in sources):
+        text += f", {_RULE}."
+    else:
+        is_open = rows["seed"].notna().any()
+        text += f" (docs/verdicts.md){_ONE_SEED if is_open else ''}."
     with_interval = {name for over in sources for name in groups[over]}
     if without := [name for name in groups.get("", ()) if name not in with_interval]:
         text += f" No interval can be given for {listed(without)}."
     elif "" in groups:
         text += " No interval can be given for some numbers."
     return f"{text} {_PAIRED}"
-
-
-def _without_seeds(rows: pd.DataFrame) -> str:
-    if rows["seed"].isna().all():
-        return " (docs/verdicts.md)."
-    return (
-        " (docs/verdicts.md); with one seed of everything, the spread over seeds is not known here."
-    )
