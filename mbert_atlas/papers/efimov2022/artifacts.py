@@ -43,8 +43,6 @@ _READING = {
     "keeps them apart.",
 }
 
-_CURVES = Curves("figures.transfer:scores_by_language", ["table2"], "", "accuracy (%)")
-
 
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of the paper, and the distances that its figures need."""
@@ -53,7 +51,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         "Efimov et al. (2022): The Impact of Cross-Lingual Adjustment of Contextual Word "
         "Representations on Zero-Shot Transfer",
         contrasts=CONTRASTS,
-        curves=[_CURVES],
+        curves=[Curves("figures.transfer:scores_by_language", ["table2"], "", "accuracy (%)")],
         needs=needs_of(plan.config),
         models={"embert_hi": "embert-hi"},
         artifacts=[
@@ -75,7 +73,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
 
 
 def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) -> Artifact:
-    panels, is_grid = list(item.panels), name == "figure2"
+    is_grid = name == "figure2"
 
     def cells(kind: str, languages: list[str]) -> list[Cell]:
         place = partial(path, kind, distances=f"{PAPER}/{name}")
@@ -85,7 +83,7 @@ def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) ->
             for seed in plan.config.seeds
         ]
 
-    options = {"panels": panels, "names": plan.language_names()}
+    options = {"panels": list(item.panels), "names": plan.language_names()}
     draw = f"papers.{PAPER}.figures:draw_distance{'_grid' if is_grid else 's'}"
     groups = {"all": item.languages} if is_grid else {code: [code] for code in item.languages}
     return Artifact(

@@ -1,7 +1,7 @@
 """Figures 1 and 2: histograms of L2 distances between words."""
 
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +62,8 @@ def draw_distance_grid(
     within a row, their height. The numbers are means over seeds.
     """
     samples = _read_samples(cells, panels, protocol)
-    low, high, _ = _extent(seeds for by_panel in samples.values() for seeds in by_panel.values())
+    every = [seeds for by_panel in samples.values() for seeds in by_panel.values()]
+    low, high, _ = _extent(every)
     edges = np.linspace(low, high, 51)
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 1.1 + 1.05 * len(panels)), layout="constrained")
@@ -84,9 +85,7 @@ def draw_distance_grid(
         figure.suptitle(title, x=0.01, ha="left")
         figure.supylabel("word pairs (%)", fontsize=9)
         _write_legend(figure, grid[0, 0])
-        figure.set_label(
-            _said(seeds for by_panel in samples.values() for seeds in by_panel.values())
-        )
+        figure.set_label(_said(every))
     return figure
 
 
@@ -110,18 +109,17 @@ def _read_samples(
     return samples
 
 
-def _extent(panels: Iterable[_Samples]) -> tuple[float, float, int]:
+def _extent(panels: Collection[_Samples]) -> tuple[float, float, int]:
     """Return the smallest and the largest distance, and the number of pairs where that is least."""
     pooled = [values for seeds in panels for pair in seeds for values in pair]
     low, high = min(values.min() for values in pooled), max(values.max() for values in pooled)
     return float(low), float(high), min(map(len, pooled))
 
 
-def _said(panels: Iterable[_Samples]) -> str:
+def _said(panels: Collection[_Samples]) -> str:
     """Return n, seeds and what bands are, for a caption."""
-    seeds = list(panels)
-    pairs = sorted({len(values) for some in seeds for pair in some for values in pair})
-    numbers = sorted({len(some) for some in seeds})
+    pairs = sorted({len(values) for seeds in panels for pair in seeds for values in pair})
+    numbers = sorted({len(seeds) for seeds in panels})
     bands = "one seed: no interval can be given"
     if numbers[-1] > 1:
         bands = (

@@ -8,6 +8,7 @@ from typing import Any
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.papers.muller2021.config import (
+    BY_TARGET,
     CKA,
     CORRELATION,
     DIFFERENCE,
@@ -54,7 +55,6 @@ _TITLES = {
     "figure8": "Similarity (CKA) with layers re-initialised, NER",
 }
 _HIGHLIGHTS = ("table7", "figure5")
-_BY_TARGET = ("table6", "table7", "table8")
 _UNCHANGED = {PRETRAINED: "", FINE_TUNED: ""}
 """Conditions of encoders without re-initialised layers."""
 _CURVES = [
@@ -105,7 +105,7 @@ class _Planner:
         self.similarity = self.section.similarity
         self.changed = {f"{SCORE}_{layers}": layers for layers in self.similarity.layers}
         self.by_target: dict[str, LayerTable] = {
-            name: table for name, table in self.section.tables.items() if name in _BY_TARGET
+            name: table for name, table in self.section.tables.items() if name in BY_TARGET
         }
 
     def features(self) -> Features:

@@ -20,7 +20,7 @@ BEST_LAYER, MEAN = "best_layer", "mean_x"
 Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
 _WITH_CHANGES = ("figure2", "figure6", "figure7", "figure8")
 """Figures of encoders with re-initialised layers."""
-_BY_TARGET = ("table6", "table7", "table8")
+BY_TARGET = ("table6", "table7", "table8")
 """Tables behind the means of Table 1."""
 
 
@@ -118,5 +118,5 @@ def needs_of(config: Any) -> dict[str, list[Need]]:
     }
     similarity = paper.similarity
     changed = layers("similarity", [*similarity.runs.values()], similarity.layers)
-    means = [need for name in _BY_TARGET for need in needs.get(name, [])]
+    means = [need for name in BY_TARGET for need in needs.get(name, [])]
     return needs | {"table1": means} | dict.fromkeys(_WITH_CHANGES, changed)

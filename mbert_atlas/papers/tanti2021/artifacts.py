@@ -137,11 +137,10 @@ class _Planner:
         for condition in self.conditions(task, conditions):
             family = self.tasks[task].conditions[condition]
             for protocol, run, seed in self.plan.seeded_runs(family):
-                place = {"features": f"{PAPER}/{task}", "run": run.id, "seed": seed}
-                place["protocol"] = protocol
+                named: dict[str, Any] = {"protocol": protocol, "seed": seed}
+                place = {"features": f"{PAPER}/{task}", "run": run.id, **named}
                 paths = {role: path(kind, **place) for role, kind in kinds.items()}
-                named: dict[str, Any] = {"condition": condition, "protocol": protocol}
-                cells.append(Cell(task, run.task, **named, seed=seed, paths=paths))
+                cells.append(Cell(task, run.task, condition=condition, **named, paths=paths))
         return cells
 
     def features(self, task: str) -> Features:
