@@ -26,6 +26,7 @@ _DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MANY_DASHES = ("-", "--", "-.", ":", *_DASHES[4:], (0, (6, 3)), (0, (3, 1)))
 _LEGEND_WIDTH, _HANDLE = 110, 7
 """Characters that fit the width of a legend, and those that the handle of an entry takes."""
+_COLUMN = 2.4  # inches that a run takes in a grid
 _KEYS = ["panel", "line", "along"]
 
 
@@ -121,15 +122,14 @@ def curve_grid(
     along_label: str,
     value_label: str,
     names: Mapping[str, str],
-    width: float = FULL_WIDTH,
 ) -> Figure:
     """Draw the same curves of several runs: a column for each, a row for each panel.
 
     The tables, by heading of their column, are those of :func:`curve_plot`; ``along`` may be a text
     for a category, which has no line to the next. The vertical axis is common to a row. Categories
     are common to all columns, numbers are not: encoders differ in their number of layers. A line
-    looks the same everywhere; ``names`` are labels of panels, lines and categories; the figure is
-    ``width`` inches wide. Raises AtlasError as :func:`curve_plot`, but not for many lines.
+    looks the same everywhere; ``names`` are labels of panels, lines and categories. Raises
+    AtlasError as :func:`curve_plot`, but not for many lines.
     """
     tables = {heading: _spread_over_seeds(frame) for heading, frame in frames.items()}
     panels, lines, along = (
@@ -138,6 +138,7 @@ def curve_grid(
     )
     categories = [item for item in along if isinstance(item, str)]
     across: Literal["col", True] = True if categories else "col"
+    width = max(FULL_WIDTH, _COLUMN * len(frames))
     size = (width, 1.2 + 1.9 * len(panels) + (0.5 if categories else 0))
     looks = {
         line: _look(rank, MANY_DASHES) | {"markersize": 3.5, "label": label(line, names)}

@@ -12,7 +12,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.figures.curves import curve_grid
-from mbert_atlas.figures.style import FULL_WIDTH, save_figure
+from mbert_atlas.figures.style import save_figure
 from mbert_atlas.plan.records import Curves, PaperPlan
 from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.cells import write_csv
@@ -28,7 +28,6 @@ another; all may be the same, or only one run or none has a verdict."""
 _BOTH = "both protocols"  # where they have the same numbers
 _OPEN = {NOT_RUN, NOT_APPLICABLE}  # what is no verdict on a claim
 _KEYS = ["paper", "id", "protocol"]
-_COLUMN = 2.4  # inches that a run takes in a figure
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,6 @@ def _draw(
                 along_label=curves.along_label,
                 value_label=curves.value_label,
                 names=names,
-                width=max(FULL_WIDTH, _COLUMN * len(points)),
             )
             drawn[protocol] = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")[0]
     name, title = _artifact(plan, curves)

@@ -15,8 +15,6 @@ REFERENCE, DIFFERENCE, SCORE = "ref", "random_init_delta", "random_init"
 layers change, and the score with them."""
 PRETRAINED, FINE_TUNED = "pretrained", "fine_tuned"
 CKA, CORRELATION = "cka_percent", "spearman_cross_lingual_gap_vs_similarity"
-BEST_LAYER, MEAN = "best_layer", "mean_x"
-"""The layer of the largest similarity or correlation; the mean over all targets but the source."""
 Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
 _WITH_CHANGES = ("figure2", "figure6", "figure7", "figure8")
 """Figures of encoders with re-initialised layers."""

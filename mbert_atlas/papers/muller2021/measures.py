@@ -11,18 +11,13 @@ from mbert_atlas.analysis.resampling import difference
 from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.papers.muller2021.config import (
-    BEST_LAYER,
-    CKA,
-    CORRELATION,
-    DIFFERENCE,
-    MEAN,
-    REFERENCE,
-)
+from mbert_atlas.papers.muller2021.config import CKA, CORRELATION, DIFFERENCE, REFERENCE
 from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
 """By task: the score of :mod:`mbert_atlas.analysis.scoring`, and its name in the paper."""
+_BEST_LAYER, _MEAN = "best_layer", "mean_x"
+"""The layer of the largest similarity or correlation; the mean over all targets but the source."""
 _DEPTHS = ("first", "last", "lower", "upper")
 _HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
 """The CKA of each protocol; the authors' code has another kernel than the paper."""
@@ -62,7 +57,7 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     frame = pd.concat([read_measurements(cell.path, resamples=True) for cell in cells])
     keys = ["task", "model", "condition", "source", "layers", "metric", "protocol", "seed"]
     is_source = frame.source == frame.target
-    means = mean_by(frame[~is_source], keys, n="sum").assign(target=MEAN)
+    means = mean_by(frame[~is_source], keys, n="sum").assign(target=_MEAN)
     table = pd.concat([frame[is_source][means.columns], means])
     half = len(layers) // 2
     sets = zip(_DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
@@ -80,7 +75,7 @@ def measure_mean_lines(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
     The cell is the measurement by target of one of these tables.
     """
-    return [row for row in measure_means(cells, layers=()) if row["target"] == MEAN]
+    return [row for row in measure_means(cells, layers=()) if row["target"] == _MEAN]
 
 
 def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
@@ -151,7 +146,7 @@ def measure_similarities(
         for layers, value in depths.items():
             yield place | {"layers": layers, "metric": CKA, "value": value}
         yield place | {"metric": f"{CKA}_maximum", "value": values.max()}
-        yield place | {"metric": BEST_LAYER, "value": rows.layer.iloc[values.argmax()]}
+        yield place | {"metric": _BEST_LAYER, "value": rows.layer.iloc[values.argmax()]}
 
 
 def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dict[str, Any]]:
@@ -189,4 +184,4 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
             yield from (row | {"metric": name, "value": value} for name, value in metrics.items())
         if by_layer:
             best = max(printed, key=printed.__getitem__)
-            yield place | {"target": "all", "metric": BEST_LAYER, "value": best}
+            yield place | {"target": "all", "metric": _BEST_LAYER, "value": best}
