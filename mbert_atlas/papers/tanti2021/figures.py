@@ -57,16 +57,12 @@ LABEL_LOOKS = {
     "xnli": class_looks({name: ("", colour) for name, colour in _NLI_LABELS.items()}),
 }
 """Labels by task."""
-
-
 _ROWS = {
     "label": ("target", "label", "{task} labels"),
     "language_target": ("target", "language", "{task} languages"),
     "language_wikipedia": ("wikipedia", "language", "Wikipedia languages"),
 }
 """Rows of panels: the dataset, the column that divides it into classes, and the title."""
-
-
 _SETS = {"target": "the test set", "wikipedia": "Wikipedia"}
 _CLASSIFIED = {
     "macro_f1_label": "labels",

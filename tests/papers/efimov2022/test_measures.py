@@ -38,17 +38,11 @@ def test_section_averages_the_models_tuned_on_nli():
 def summary(top10):
     kinds = {kind: {"n": 7, "mean": mean} for kind, mean in (("related", 2.0), ("unrelated", 4.0))}
     shares = {"top10": top10, "top100": 2 * top10}
-    return {
-        **kinds,
-        "mean_ratio": 0.5,
-        "separation_auc": 0.9,
-        "squared_distance_share": shares,
-    }
+    return {**kinds, "mean_ratio": 0.5, "separation_auc": 0.9, "squared_distance_share": shares}
 
 
-@pytest.fixture
-def cells(tmp_path):
-    both, found = ["published", "corrected"], []
+def test_panels_are_measured_under_each_protocol_they_stand_for(tmp_path):
+    both, cells = ["published", "corrected"], []
     for language, shift in (("hi", 0.0), ("ru", 0.1)):
         panels = [
             ("original", both, 0.4),
@@ -65,11 +59,7 @@ def cells(tmp_path):
             ],
             path,
         )
-        found.append(Cell(language=language, seed=3, path=str(path)))
-    return found
-
-
-def test_panels_are_measured_under_each_protocol_they_stand_for(cells):
+        cells.append(Cell(language=language, seed=3, path=str(path)))
     frame = pd.DataFrame(measure_separation(cells, shares=False))
     assert set(frame["condition"]) == {"original", "nli", "adjusted_nli", "qa"}
     assert set(frame["seed"]) == {3}

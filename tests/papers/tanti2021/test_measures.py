@@ -106,10 +106,7 @@ def test_tokens_are_scored_as_spans_of_subwords_or_as_words(tmp_path):
 
 
 def test_stray_languages_count_as_published_only(tmp_path):
-    classes(
-        tmp_path / "labels",
-        [("xnli", "en", str(n), "neutral", "neutral") for n in range(3)],
-    )
+    classes(tmp_path / "labels", [("xnli", "en", str(n), "neutral", "neutral") for n in range(3)])
     classes(
         tmp_path / "languages",
         [
@@ -130,10 +127,7 @@ def test_stray_languages_count_as_published_only(tmp_path):
 
 
 def test_clusters_and_points(tmp_path):
-    by_protocol = {
-        "published": AGREEMENT | {"v_measure": 0.5},
-        "corrected": AGREEMENT,
-    }
+    by_protocol = {"published": AGREEMENT | {"v_measure": 0.5}, "corrected": AGREEMENT}
     names = ("label", "language_target", "language_wikipedia")
     write_json(dict.fromkeys(names, by_protocol), tmp_path / "clusters")
     for protocol, v_measure in (("published", 50), ("corrected", 25)):
