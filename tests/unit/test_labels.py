@@ -7,14 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from configs import config
+from configs import ROOT, config
 
 from mbert_atlas import papers
 from mbert_atlas.labels import label, language, listed, places
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.plan import Plan
 
-ROOT = Path(__file__).parents[2]
 REPORTED = sorted((ROOT / "resources/reported").glob("*.csv"))
 NAMES = {"en": "English", "hi": "Hindi"}
 

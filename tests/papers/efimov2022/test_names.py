@@ -1,14 +1,11 @@
 """Names of conditions follow the config, not the paper."""
 
-from pathlib import Path
-
 import pytest
+from configs import ROOT
 
 from mbert_atlas import papers
 from mbert_atlas.papers.efimov2022.artifacts import conditions_by_size
 from mbert_atlas.plan.runs import RunTable
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
