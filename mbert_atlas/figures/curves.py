@@ -1,6 +1,7 @@
 """Values along a number, such as dimensions or layers: means over seeds as lines, with bands."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import pandas as pd
@@ -98,9 +99,9 @@ def _draw_panel(
     """Draw lines with these looks; an axis of whole numbers has at most so many ticks."""
     if (rows["along"] % 1 == 0).all():
         axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True))
-    # bars of all lines fit between a place and the next
-    room = 0.6 * pd.Series(sorted(rows["along"].unique())).diff().min() if bars else 0.0
-    _draw_lines(axes, rows, looks, room)
+    # bars of all lines fit between a place and the next, if there is one
+    gaps = [high - low for low, high in pairwise(sorted(rows["along"].unique()))]
+    _draw_lines(axes, rows, looks, room=0.6 * min(gaps, default=1.0) if bars else 0.0)
 
 
 def _write_legend(

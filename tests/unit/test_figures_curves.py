@@ -58,6 +58,9 @@ def test_intervals_as_bands_and_as_bars() -> None:
     bars = [item for item in axes.collections if isinstance(item, LineCollection)]
     assert [len(item.get_segments()) for item in bars] == [5, 5]
     assert bars[0].get_segments()[0][0][0] < 0 < bars[1].get_segments()[0][0][0]
+    (axes,) = plot(frame[frame["along"] == 1], bars=True).axes
+    bars = [item for item in axes.collections if isinstance(item, LineCollection)]
+    assert bars[0].get_segments()[0][0][0] < 1 < bars[1].get_segments()[0][0][0]
 
 
 def test_a_seed_outside_the_interval_of_the_mean_does_not_widen_it() -> None:

@@ -120,15 +120,16 @@ def _said(panels: Collection[_Samples]) -> str:
     """Return n, seeds and what bands are, for a caption."""
     pairs = sorted({len(values) for seeds in panels for pair in seeds for values in pair})
     numbers = sorted({len(seeds) for seeds in panels})
-    bands = "one seed: no interval can be given"
+    seeds = "One seed a model: no interval can be given."
     if numbers[-1] > 1:
-        bands = (
-            "lines and numbers are means over seeds, bands and brackets the range of seeds, and "
-            "without a band there is one seed; there is no interval over word pairs"
+        seeds = (
+            f"{' or '.join(map(str, numbers))} seeds a model; lines and numbers are means over "
+            "seeds, bands and brackets the range of seeds, and without a band there is one seed; "
+            "there is no interval over word pairs."
         )
     return (
         f"n = {' or '.join(f'{number:,}' for number in pairs)} word pairs of each kind in a "
-        f"histogram. {' or '.join(map(str, numbers))} seeds a model; {bands}."
+        f"histogram. {seeds}"
     )
 
 

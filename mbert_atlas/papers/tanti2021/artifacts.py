@@ -279,11 +279,12 @@ class _Planner:
 
     def _caption(self, task: str, table: str) -> str:
         conditions = " (left) and ".join(map(label, self.conditions(task, SCORES[table])))
+        conditions += " (right)" if " (left) " in conditions else ""
         vectors, items = ("tokens", "tokens") if task == "udpos" else ("texts", "pairs")
         chosen = ", a random token of each" if task == "udpos" else ""
         return (
-            f"t-SNE maps of vectors of {vectors}, {conditions} "
-            "(right). Points are the sample of Appendix B: at most "
+            f"t-SNE maps of vectors of {vectors}, {conditions}. Points are the sample of Appendix "
+            "B: at most "
             f"{self.tasks[task].points} {items} of each language and label, and "
             f"{self.section.points_per_language} paragraphs of each language from Wikipedia"
             f"{chosen}. According to the paper {_CLAIMS[table]} {_READING}"

@@ -86,6 +86,7 @@ def test_panels_can_be_chosen_and_one_seed_has_no_band(tmp_path: Path) -> None:
     assert shown == ["(a) adjusted", "(b) original", "(c) NLI"]
     assert len(drawn.legends[0].get_texts()) == 3
     assert "(" not in drawn.axes[0].texts[0].get_text()
+    assert drawn.get_label().endswith("histogram. One seed a model: no interval can be given.")
 
 
 def test_a_grid_has_a_column_per_language_and_a_row_per_panel(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_a_task_and_conditions_can_be_left_out(tmp_path):
     by_name = artifacts(plan)
     assert list(by_name) == [name for name in EVERY if name not in ("figure4", "figure6")]
     assert [item.name for item in by_name["table2"].measurements] == ["table2_udpos"]
+    assert "entropy maximisation. Points" in by_name["figure5"].caption  # one column
     cells = by_name["table2"].measurements[0].cells()
     assert {cell.condition for cell in cells} == {"entropy_maximisation"}
     assert list(plan.features) == ["tanti2021/udpos"]
