@@ -59,7 +59,6 @@ def classify_shifted(snakemake: Snakemake) -> None:
         Path(snakemake.input.model),
         dict(zip(snakemake.params.datasets, examples, strict=True)),
         Path(snakemake.input.means),
-        task="nli",
         protocol=snakemake.wildcards.protocol,
         **snakemake.params.shift,
     )

@@ -3,19 +3,12 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.encoders import has_sentencepiece
-from mbert_atlas.papers.liang2021.config import (
-    Probe,
-    Section,
-    Source,
-    TaskName,
-    families_of,
-    needs_of,
-)
+from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, needs_of
 from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.models import brief_name
 from mbert_atlas.plan.records import (
@@ -115,9 +108,7 @@ def plan_paper(plan: Files) -> PaperPlan:
 
 def section(plan: Files) -> Section:
     """Return the paper's section of the config."""
-    config: Any = plan.config
-    paper: Section = config.liang2021
-    return paper
+    return cast(Section, cast(Any, plan.config).liang2021)
 
 
 def language_sets(plan: Files) -> dict[str, list[str]]:
@@ -167,7 +158,7 @@ def probing(plan: Files, probe: Probe, languages: str) -> dict[str, Any]:
 
 def _examples(plan: Files, encoder: str, task: TaskName, dataset: str) -> str:
     """Return the token store of words, encoded as for fine-tuning."""
-    run = plan.runs.get(_baseline(section(plan), task), None, "published")
+    run = plan.runs.get(str(section(plan).transfer.runs[task]["en"]), None, "published")
     return plan.encoded(encoder, dataset, plan.encoding(run))
 
 
@@ -180,12 +171,6 @@ def _words(plan: Files, encoder: str) -> dict[str, Protocol | Literal[""]]:
     if has_sentencepiece(plan.config.encoders, encoder):
         return {"": "published", CHARACTERS: "corrected"}
     return {"": ""}
-
-
-def _baseline(paper: Section, task: TaskName) -> str:
-    family = paper.transfer.runs[task]["en"]
-    assert family is not None  # the config was checked
-    return family
 
 
 def _figures(plan: Files) -> list[Artifact]:
@@ -276,7 +261,7 @@ def _removal_cells(plan: Files) -> list[Cell]:
         for words, protocol in _words(plan, encoder).items()
     ]
     for task in paper.removal.datasets:
-        baseline = _baseline(paper, task)
+        baseline = str(paper.transfer.runs[task]["en"])  # not null, see the section's check
         families = {baseline: ("densray", 0)} | {
             f"{baseline}-{method}-{first}": (method, first)
             for method, firsts in paper.removal.tuned.get(task, {}).items()
@@ -327,15 +312,13 @@ def _sources(plan: Files, task: TaskName) -> dict[str, str]:
 
 def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:
     """Return the cells of a table; Table 6 also has those of L-DAR on some layers."""
-    transfer = section(plan).transfer
     tasks, sources, _ = _TABLES[artifact]
     cells: list[Cell] = []
     for task, source in product(tasks, sources):
-        if baseline := transfer.runs.get(task, {}).get(source):
-            layers = transfer.layers.get(task, {}).get(source, []) if artifact == "table6" else []
-            families = zip(families_of(baseline, layers), ["", "", *layers], strict=True)
-            for family, some in families:
-                place = {"condition": "baseline" if family == baseline else "l_dar", "layers": some}
+        families = section(plan).transfer.families(task, source).items()
+        for number, (family, layers) in enumerate(families):
+            if not layers or artifact == "table6":
+                place = {"condition": "l_dar" if number else "baseline", "layers": layers}
                 cells += _transfer_cells(plan, task, source, family, **place)
     return cells
 

@@ -85,6 +85,15 @@ class Transfer(ConfigModel):
     layers: dict[TaskName, dict[Source, list[str]]]
     """Sets of layers of Table 6."""
 
+    def families(self, task: TaskName, source: Source) -> dict[str, str]:
+        """Return the families of a baseline and of L-DAR, with its set of layers; empty: all."""
+        baseline = self.runs.get(task, {}).get(source)
+        if not baseline:
+            return {}
+        sets = self.layers.get(task, {}).get(source, [])
+        whole = {baseline: "", f"{baseline}-l-dar": ""}
+        return whole | {f"{baseline}-l-dar-{some}": some for some in sets}
+
 
 class Section(ConfigModel):
     """What the artifacts of the paper need."""
@@ -110,49 +119,35 @@ def check(config: Any) -> None:
     for name, languages in paper.pairs.sets.items():
         ref.check_file_name(f"{at}.pairs.sets.{name}", name)
         ref.check_languages(config, f"{at}.pairs.sets.{name}", languages, texts["mbert"])
-    if texts["mbert"] in config.datasets:
-        count = len(config.datasets[texts["mbert"]].languages)
+    if dataset := config.datasets.get(texts["mbert"]):
+        count = len(dataset.languages)
         if (paper.pairs.sampled or 0) > count:
             fix = f"sample at most {count}, the languages of {texts['mbert']}"
             report(Mistake(f"{at}.pairs.sampled", "there are fewer languages", fix))
     for probe in get_args(Probe):
         check_name(f"{at}.probing.by_layer", probe, paper.probing.by_layer, " there")
-    for task in paper.removal.datasets:
-        _check_baseline(paper, f"{at}.removal.datasets.{task}", task)
-    for task, methods in paper.removal.tuned.items():
-        if any(methods.values()):
-            _check_baseline(paper, f"{at}.removal.tuned.{task}", task)
+    tuned = [task for task, methods in paper.removal.tuned.items() if any(methods.values())]
+    for key, tasks in (("datasets", [*paper.removal.datasets]), ("tuned", tuned)):
+        for task in tasks:
+            if transfer.runs.get(task, {}).get("en") is None:
+                missing = f"needs liang2021.transfer.runs.{task}.en, which is null"
+                report(Mistake(f"{at}.removal.{key}.{task}", missing, "set this to null, too"))
     if paper.removal.firsts[:1] != [0]:
         problem = f"{paper.removal.firsts} lacks the whole space"
         fix = "begin with 0, whose score the others are compared with"
         report(Mistake(f"{at}.removal.firsts", problem, fix))
     for task, families in transfer.runs.items():
-        test = transfer.datasets.get(task)
-        if test is None:
-            check_name(f"{at}.transfer.datasets", task, transfer.datasets, " there")
+        check_name(f"{at}.transfer.datasets", task, transfer.datasets, " there")
         for source, family in families.items():
             place = f"{at}.transfer.runs.{task}.{source}"
-            layers = transfer.layers.get(task, {}).get(source, [])
-            needed = families_of(family, layers) if family else []
+            needed = [*transfer.families(task, source)]
             if family and source == "en":
-                tuned = paper.removal.tuned.get(task, {}).items()
-                needed += [f"{family}-{method}-{n}" for method, firsts in tuned for n in firsts]
+                methods = paper.removal.tuned.get(task, {}).items()
+                needed += [f"{family}-{method}-{n}" for method, firsts in methods for n in firsts]
             for name in needed:
                 ref.FINETUNING.check(config, place, name)
-            if family and test:
+            if family and (test := transfer.datasets.get(task)):
                 ref.check_predicted(config, place, family, test)
-
-
-def _check_baseline(paper: Section, place: str, task: TaskName) -> None:
-    """Report a task of Figure 4 without a baseline."""
-    if paper.transfer.runs.get(task, {}).get("en") is None:
-        missing = f"needs liang2021.transfer.runs.{task}.en, which is null"
-        report(Mistake(place, missing, "set this to null, too"))
-
-
-def families_of(baseline: str, layers: list[str]) -> list[str]:
-    """Return the families of a baseline and of L-DAR on all layers and on sets of layers."""
-    return [baseline, f"{baseline}-l-dar", *(f"{baseline}-l-dar-{some}" for some in layers)]
 
 
 def needs_of(config: Any) -> dict[str, list[Need]]:
@@ -166,14 +161,12 @@ def needs_of(config: Any) -> dict[str, list[Need]]:
     needs["figure5"] = [probed["mbert"]]
     whole, some = list[Need](), list[Need]()  # of L-DAR on all layers, and on some
     for task, families in paper.transfer.runs.items():
-        for source, baseline in families.items():
-            if baseline is None:
-                continue
-            layers = paper.transfer.layers.get(task, {}).get(source, [])
-            for name in families_of(baseline, layers)[1:]:
+        for source in families:
+            names = [*paper.transfer.families(task, source)]
+            for name in names[1:]:
                 key = f"runs.{name}.published.language_subspace.last_layer"
                 last = deepest_layer(config, [name])
-                need = Need(ref.base_of(config, baseline), "layer", key, last)
-                (whole if name == f"{baseline}-l-dar" else some).append(need)
+                need = Need(ref.base_of(config, names[0]), "layer", key, last)
+                (whole if name == names[1] else some).append(need)
     tables = dict.fromkeys((f"table{number}" for number in range(1, 6)), whole)
     return needs | tables | {"table6": [*whole, *some]}

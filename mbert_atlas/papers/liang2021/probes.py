@@ -96,17 +96,21 @@ class Space(NamedTuple):
 
 
 def windows_of(
-    sizes: Sequence[int], starts: Sequence[int], width: int, dims: int
+    probing: Mapping[str, Any], layer: int, dims: int
 ) -> tuple[list[Window], list[Window]]:
-    """Return the windows of a projected space, and the random ones that they are compared with.
+    """Return the windows of a layer, and the random ones that they are compared with.
 
-    ``sizes`` are every x, ``starts`` the first dimensions of narrow windows of one width. Windows
-    that exceed the dimensions of the space are dropped.
+    For ``probing`` see :func:`probe_languages`. Windows of the full layer that exceed the
+    dimensions of the space are dropped; other layers have those of Figure 3 alone.
     """
-    sizes = [size for size in sizes if size <= dims]
-    windows = [Window("first", 0, size) for size in sizes]
+    windows = [Window("layer", 0, probing["layer_size"])] if layer in probing["layers"] else []
+    if layer != probing["full_layer"]:
+        return windows, []
+    sizes, width = [size for size in probing["sizes"] if size <= dims], probing["width"]
+    starts = [start for start in probing["starts"] if start + width <= dims]
+    windows += [Window("first", 0, size) for size in sizes]
     windows += [Window("next", size, 2 * size) for size in sizes if 2 * size <= dims]
-    windows += [Window("window", start, start + width) for start in starts if start + width <= dims]
+    windows += [Window("window", start, start + width) for start in starts]
     random = [Window("random", 0, size) for size in sizes]
     return windows, [*random, Window("baseline", 0, width)]
 
@@ -148,10 +152,8 @@ def identify_languages(
             blocks = space.blocks(random, window, _BLOCKS)
             values = [accuracy(space.vectors, block, some) for block in blocks]
         else:
-            blocks = [space.blocks(random, window, 1)[0] for _ in used]
             values = [
-                accuracy(space.vectors, block, [pair])
-                for block, pair in zip(blocks, used, strict=True)
+                accuracy(space.vectors, space.blocks(random, window, 1)[0], [pair]) for pair in used
             ]
         yield window, "accuracy", float(np.mean(values)), count * len(some)
 
@@ -194,8 +196,7 @@ def predict_typology(
             values = [score(space.vectors, block) for block in blocks]
         else:
             values = [score(rotated, window.columns) for rotated in subspaces]
-        value = float(np.mean(values))
-        yield window, "micro_f1", value, n
+        yield window, "micro_f1", float(np.mean(values)), n
     majority = probe.majority_f1([len(own.test) for own in rows])
     yield Window("majority", 0, 0), "micro_f1", majority, n
 
@@ -254,11 +255,11 @@ def probe_languages(
 
     Parts are those of :func:`mbert_atlas.representations.language_vectors.collect_vectors`; the
     languages of ``directions`` (:func:`mbert_atlas.analysis.subspaces.find_directions`) are probed.
-    ``probing`` has ``methods``; ``sizes``, ``starts`` and ``width``, see :func:`windows_of`;
-    ``full_layer``, the layer of these windows; ``layers`` and ``layer_size``, those of Figure 3 and
-    the number of their first dimensions; and the fields of the config's section. Returns the
-    columns of ``schemas.LANGUAGE_PROBES``. Raises :class:`AtlasError` if a language has no vectors,
-    or these languages do not fit the probe.
+    ``probing`` has ``methods``; ``sizes``, every x, ``starts``, the first dimensions of narrow
+    windows, and their ``width``; ``full_layer``, the layer of these windows; ``layers`` and
+    ``layer_size``, those of Figure 3 and the number of their first dimensions; and the fields of
+    the config's section. Returns the columns of ``schemas.LANGUAGE_PROBES``. Raises
+    :class:`AtlasError` if a language has no vectors, or these languages do not fit the probe.
     """
 
     def probe(space: Space) -> Iterator[Score]:
@@ -275,7 +276,7 @@ def probe_languages(
     rows: list[dict[str, Any]] = []
     for layer in sorted({*probing["layers"], probing["full_layer"]}):
         neurons = _read_layer(parts, layer, stored.meta["languages"])
-        windows, random_windows = _windows_in(probing, layer, stored.dense("mean").shape[-1])
+        windows, random_windows = windows_of(probing, layer, stored.dense("mean").shape[-1])
         for method, protocol in product(probing["methods"], PROTOCOLS):
             columns, shift = _projection(stored, method, layer, protocol)
             needed = slice(None if random_windows else windows[0].stop)
@@ -297,18 +298,6 @@ def probe_languages(
                     values = (protocol, method, layer, *window, metric, value, n, seed)
                     rows.append(dict(zip(LANGUAGE_PROBES.names, values, strict=True)))
     return pa.Table.from_pylist(rows, schema=LANGUAGE_PROBES)
-
-
-def _windows_in(
-    probing: Mapping[str, Any], layer: int, dims: int
-) -> tuple[list[Window], list[Window]]:
-    """Return the windows of a layer, and the random ones that they are compared with."""
-    of_layer = [Window("layer", 0, probing["layer_size"])] if layer in probing["layers"] else []
-    if layer != probing["full_layer"]:
-        return of_layer, []
-    sizes, starts, width = (probing[name] for name in ("sizes", "starts", "width"))
-    windows, random_windows = windows_of(sizes, starts, width, dims)
-    return [*of_layer, *windows], random_windows
 
 
 def _projection(

@@ -61,12 +61,10 @@ class _Comparison(NamedTuple):
     """A figure of scores by language and embedding; of one data size, or by window."""
 
     title: str
-    task: str
     measure: str
     size: str = ""
 
 
-_RETRIEVAL = ("word_retrieval", "measure_retrieval")
 _SHOWN = {
     "measure_retrieval": "Mean reciprocal rank of the translations of words",
     "measure_xnli": "Accuracy of NLI models that were trained on English",
@@ -78,18 +76,16 @@ _READING = {
     "measure_accuracy_drop": "right of 0, the embedding with the long window transfers better",
 }
 _COMPARISONS = {
-    "figure1": _Comparison("Word retrieval", *_RETRIEVAL, "200k"),
-    "figure2": _Comparison("Zero-shot XNLI", "xnli", "measure_xnli", "200k"),
-    "figure3": _Comparison("Word retrieval", *_RETRIEVAL, "1000k"),
-    "figure4": _Comparison("Zero-shot XNLI", "xnli", "measure_xnli", "1000k"),
-    "figure5": _Comparison("Word retrieval by window", *_RETRIEVAL),
-    "figure6a": _Comparison("Zero-shot XNLI by window", "xnli", "measure_xnli"),
+    "figure1": _Comparison("Word retrieval", "measure_retrieval", "200k"),
+    "figure2": _Comparison("Zero-shot XNLI", "measure_xnli", "200k"),
+    "figure3": _Comparison("Word retrieval", "measure_retrieval", "1000k"),
+    "figure4": _Comparison("Zero-shot XNLI", "measure_xnli", "1000k"),
+    "figure5": _Comparison("Word retrieval by window", "measure_retrieval"),
+    "figure6a": _Comparison("Zero-shot XNLI by window", "measure_xnli"),
     "figure6b": _Comparison(
-        "Relative accuracy drop on XNLI with the short window", "xnli", "measure_accuracy_drop"
+        "Relative accuracy drop on XNLI with the short window", "measure_accuracy_drop"
     ),
 }
-
-
 _BY_WEIGHT = {
     "convert_rate": (
         "Share of tokens that only the target language has",
@@ -146,7 +142,7 @@ class _Builder:
                 yield item.size if figure == "figure6b" else by_window, item
 
     def _comparison(self, name: str, compared: _Compared, order: Sequence[str]) -> Artifact:
-        title, task, measure, size = _COMPARISONS[name]
+        title, measure, size = _COMPARISONS[name]
         trained = next(item for _, item in compared if item.window)
         if size and (pretraining := self._pretraining(trained)):
             sentences = pretraining.sentences_per_language or 0
@@ -154,7 +150,9 @@ class _Builder:
             title += f", {sentences:,} sentences per language"
             title += "" if sentences == paper else f" (paper: {paper:,})"
         names = self._names(name, compared)
-        cells = self._retrieval_cells if task == "word_retrieval" else self._xnli_cells
+        task, cells = "xnli", self._xnli_cells
+        if measure == "measure_retrieval":
+            task, cells = "word_retrieval", self._retrieval_cells
         return Artifact(
             name,
             title,
@@ -181,11 +179,11 @@ class _Builder:
         for condition, item in compared:
             if item.kind == "google_bert":
                 names[condition] = brief_name(self.plan, "mbert", item.name)
-            elif item.kind == "bert" and not by_window and (pretraining := self._pretraining(item)):
-                if pretraining.layers != _LAYERS:
+            elif item.kind == "bert" and (pretraining := self._pretraining(item)):
+                if by_window:
+                    names[condition] = _condition_name(item, pretraining, figure != "figure6b")
+                elif pretraining.layers != _LAYERS:
                     names[condition] = f"{pretraining.layers}-layer BERT (paper: BERT)"
-            elif by_window and (pretraining := self._pretraining(item)):
-                names[condition] = _condition_name(item, pretraining, figure != "figure6b")
         return names
 
     def _retrieval_cells(self, compared: _Compared) -> Iterator[Cell]:
@@ -261,19 +259,18 @@ class _Builder:
 
     def _fitted_head(self) -> list[Measurement]:
         """Return the accuracy of the language-model head, if it is not the encoder's."""
-        encoder, columns = self.paper.embeddings.reference, {"task": "masked_words"}
+        encoder = self.paper.embeddings.reference
         if not self.plan.language_model_head(encoder):
             return []
         card = Cell(condition="fitted_head", path=path("fitted_head_card", encoder=encoder))
-        columns["model"] = "mbert"
+        columns = {"task": "masked_words", "model": "mbert"}
         return [_measurement("table2_head", "measure_head", lambda: [card], columns)]
 
     def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
         names = [self.plan.languages[code].name for code in direction]
         score, reading = _BY_WEIGHT[metric]
-        draw, options = f"papers.{_PAPER}.figures:draw_by_weight", {"title": title}
-        options["metric"] = metric
+        draw, options = "papers.liu2020.figures:draw_by_weight", {"title": title, "metric": metric}
         return Artifact(
             name,
             title,

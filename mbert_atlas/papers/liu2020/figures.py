@@ -11,11 +11,8 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import curve_plot
 from mbert_atlas.figures.uncertainty import with_intervals
 
-_VALUES = ("value", "low", "high")
 _LINES = 6
 """Most lines in a panel."""
-
-
 _ALONG = {"by alpha": "alpha (weight of the shift)", "by layer": "layer that is shifted"}
 
 
@@ -32,8 +29,7 @@ def draw_by_weight(
     scores, is_rate = read_measurements(cell.path), metric == "convert_rate"
     scores = with_intervals(scores[scores["protocol"] == protocol], intervals)
     if is_rate:
-        columns = [name for name in _VALUES if name in scores]
-        scores = scores.assign(**100 * scores[columns])
+        scores = scores.assign(**100 * scores.filter(["value", "low", "high"]))
     return curve_plot(
         curves(scores, by_layer=not is_rate),
         title=f"{title}, {protocol}",

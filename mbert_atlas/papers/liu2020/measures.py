@@ -90,11 +90,10 @@ def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
     drops = []
     for place, row in by_window[SHORT_WINDOW].items():
         if whole := by_window[LONG_WINDOW].get(place):
-            drop, again = (
-                100 * (1 - row[name] / np.maximum(whole[name], 1e-6))
+            values = {
+                name: 100 * (1 - row[name] / np.maximum(whole[name], 1e-6))
                 for name in ("value", RESAMPLED)
-            )
-            values = {"value": drop, RESAMPLED: again}
+            }
             drops.append(row | {"metric": "accuracy_drop_percent"} | values)
     return with_means(drops)
 
@@ -112,25 +111,24 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
     """
     for cell in cells:
         table = read_parquet(cell.path).to_pandas().set_index(["layer", "weight"])
-        rates = {name: table[part] / table[of].clip(lower=1) for name, (part, of) in _RATES.items()}
         for protocol in PROTOCOLS:
-            scores = table.assign(bleu1=table[_BLEU[protocol]], **rates)
-            scores = scores[scores["protocol"] == protocol]
+            scores = table[table["protocol"] == protocol]
+            scores = scores.assign(**_bleu_and_rates(scores, protocol))
             test, development = (scores[scores["part"] == part] for part in (TEST, DEVELOPMENT))
             chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
-            rows = test.join(chosen).reset_index()
+            rows: list[Any] = test.join(chosen).reset_index().to_dict("records")
             yield (
                 cell.columns | {"protocol": protocol},
-                [row | {RESAMPLED: _resampled(row, protocol)} for row in rows.to_dict("records")],
+                [row | {RESAMPLED: _bleu_and_rates(row, protocol, "resampled_")} for row in rows],
             )
 
 
-def _resampled(row: Row, protocol: str) -> Row:
-    """Return BLEU-1 and the rates on each resample."""
-    again = {"bleu1": row[f"resampled_{_BLEU[protocol]}"]}
-    for name, (part, of) in _RATES.items():
-        again[name] = row[f"resampled_{part}"] / np.maximum(row[f"resampled_{of}"], 1)
-    return again
+def _bleu_and_rates(columns: Any, protocol: str, prefix: str = "") -> Row:
+    """Return BLEU-1 and the rates, of a table or of a row of it, from columns with a prefix."""
+    return {"bleu1": columns[prefix + _BLEU[protocol]]} | {
+        name: columns[prefix + part] / np.maximum(columns[prefix + of], 1)
+        for name, (part, of) in _RATES.items()
+    }
 
 
 def measure_translation(
@@ -217,8 +215,8 @@ def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
     """
     (cell,) = cells
     sentences = load_arrays(cell.path)
-    size, test = sentences.ragged("input_ids").values.max() + 1, sentences.dense("part") == TEST
-    numbers, count = np.flatnonzero(test), int(test.sum())
+    size = sentences.ragged("input_ids").values.max() + 1
+    numbers = np.flatnonzero(sentences.dense("part") == TEST)
     sets = {
         code: token_set(parallel_sentences(sentences, code).take(numbers), size)
         for code in sentences.meta["languages"]
@@ -227,7 +225,7 @@ def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
         shared = tokens & sets["en"]
         counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
         for metric, counted in counts.items():
-            row = {"source": "en", "target": code, "metric": metric, "n": count}
+            row = {"source": "en", "target": code, "metric": metric, "n": len(numbers)}
             yield row | {"value": int(counted.sum())}
 
 

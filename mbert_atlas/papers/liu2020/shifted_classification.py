@@ -30,7 +30,6 @@ def classify_shifted(
     examples: Mapping[str, Path],
     means: Path,
     *,
-    task: str,
     protocol: Protocol,
     layer: int,
     weights: Sequence[float],
@@ -39,10 +38,10 @@ def classify_shifted(
 ) -> pa.Table:
     """Predict examples with each weight; count the correct ones (``schemas.SHIFTED_SCORES``).
 
-    Examples of a task with one label per text are given by the name of their dataset. Texts in
-    ``languages`` are shifted to ``target`` at the hidden state ``layer``. Weights are factors of
-    the difference of :func:`mbert_atlas.representations.language_vectors.language_means`, by
-    protocol; 0 leaves the model unchanged.
+    Examples of NLI are given by the name of their dataset. Texts in ``languages`` are shifted to
+    ``target`` at the hidden state ``layer``. Weights are factors of the difference of
+    :func:`mbert_atlas.representations.language_vectors.language_means`, by protocol; 0 leaves the
+    model unchanged.
     """
     model, labels = tasks.load_model(model_dir)
     device = default_device()
@@ -50,13 +49,13 @@ def classify_shifted(
     stored_means = load_arrays(means)
     table: list[dict[str, Any]] = []
     for name, path in examples.items():
-        store = open_examples(path, task, model_dir)
+        store = open_examples(path, "nli", model_dir)
         for code in languages:
             rows = np.flatnonzero(store.dense("language") == code)
             vector = mean_difference(stored_means, protocol, code, target)[layer]
             predicted = predict(
                 model,
-                tasks.get(task).examples(store, rows),
+                tasks.get("nli").examples(store, rows),
                 partial(_shifted_classes, layer=layer, vector=vector, weights=weights),
                 description=f"{name}, {code}, shifted",
                 token_budget=fitting_tokens(device) // len(weights),

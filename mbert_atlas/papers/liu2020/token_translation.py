@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from scipy.sparse import csr_array
 
 from mbert_atlas.analysis.resampling import resampled_sums
 from mbert_atlas.arrays import Ragged, load_arrays
@@ -115,24 +116,6 @@ def _resampled(counts: Mapping[str, Counts]) -> dict[str, Counts]:
     return _scores(dict(zip(counts, sums.T, strict=True)), n)
 
 
-def _matches(
-    predicted: Ragged, references: Ragged, vocabulary_size: int
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return sentence, token id and number of the tokens that both sides of a sentence have."""
-    # A token of a sentence is the number sentence * vocabulary + id; those of both sides count as
-    # often as on the side that has fewer: [5, 5, 7] for [5, 7, 7] gives 1 + 1.
-    (one, ones), (two, twos) = (
-        np.unique(
-            np.repeat(np.arange(len(side)), side.lengths) * vocabulary_size + side.values,
-            return_counts=True,
-        )
-        for side in (predicted, references)
-    )
-    both, at_one, at_two = np.intersect1d(one, two, assume_unique=True, return_indices=True)
-    shared = np.minimum(ones[at_one], twos[at_two])
-    return both // vocabulary_size, both % vocabulary_size, shared
-
-
 def token_counts(
     predicted: Ragged, references: Ragged, source: Flags, target: Flags
 ) -> dict[str, Counts]:
@@ -145,16 +128,21 @@ def token_counts(
     has them as often (section 4.2). The flags, shape ``(vocabulary,)``, tell which ids a language
     has.
     """
-    n, only_target = len(predicted), target & ~source
-    numbers = np.repeat(np.arange(n), predicted.lengths)
-    sentences, ids, shared = _matches(predicted, references, len(source))
-    sets = {"in_source": source, "in_neither": ~(source | target)}
-    sets |= {"converted": only_target, "counted": ~(source & target)}
-    counts = {
+    # Rows of ids are a sparse matrix, sentences by vocabulary, whose equal ids add up. A token is
+    # shared as often as the side with fewer has it: [5, 5, 7] and [5, 7, 7] share 1 + 1.
+    size, dtype = len(source), np.int64
+    ours, theirs = (
+        csr_array((np.ones(len(side.values), dtype), side.values, side.offsets), (len(side), size))
+        for side in (predicted, references)
+    )
+    shared, only_target = ours.minimum(theirs), target & ~source
+    return {
         "tokens": predicted.lengths,
-        **{name: np.bincount(numbers, some[predicted.values], n) for name, some in sets.items()},
-        "translated": np.bincount(sentences, shared * only_target[ids], n),
-        "shared": np.bincount(sentences, shared, n),
+        "in_source": ours @ source,
+        "in_neither": ours @ ~(source | target),
+        "converted": ours @ only_target,
+        "counted": ours @ ~(source & target),
+        "translated": shared @ only_target,
+        "shared": shared.sum(axis=1),
         "expected": references.lengths,
     }
-    return {name: each.astype(np.int64) for name, each in counts.items()}

@@ -6,7 +6,7 @@ from planned_files import table, writes
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.papers.liang2021.artifacts import METHODS, probing, seeds_of
-from mbert_atlas.papers.liang2021.probes import Window, windows_of
+from mbert_atlas.papers.liang2021.probes import windows_of
 from mbert_atlas.schemas import LANGUAGE_PROBES, SUBSPACE_SCORES
 
 METRICS = {
@@ -20,9 +20,9 @@ METRICS = {
 def probes(plan, encoder, languages, probe):
     """All windows of the last layer, the first dimensions of every layer."""
     options = probing(plan, probe, languages)
-    windows = windows_of(options["sizes"], options["starts"], options["width"], 768)
-    places = [(options["full_layer"], window) for some in windows for window in some]
-    places += [(layer, Window("layer", 0, options["layer_size"])) for layer in options["layers"]]
+    layers = {*options["layers"], options["full_layer"]}
+    windows = [(layer, some) for layer in layers for some in windows_of(options, layer, 768)]
+    places = [(layer, window) for layer, some in windows for window in some]
     seeds = seeds_of(plan, languages)
     rows = [
         {"protocol": protocol, "method": method, "metric": METRICS[probe][protocol]}

@@ -19,10 +19,7 @@ PAPER = "liang2021:\n  "
         (PAPER + "probing: {sizes: [0]}\n", "probing.sizes.0: Input should be greater than or"),
         (PAPER + "probing: {pairs: {published: -3}}\n", "probing.pairs.published: Input should"),
         (PAPER + "removal: {firsts: [0, -4]}\n", "removal.firsts.1: Input should be greater"),
-        (
-            PAPER + "tokens: {texts: {mbert: wikipedia}}\n",
-            "'wikipedia' is not defined as lang",
-        ),
+        (PAPER + "tokens: {texts: {mbert: wikipedia}}\n", "'wikipedia' is not defined as lang"),
         (PAPER + "tokens: {encoding: xtreme-tags}\n", "'xtreme-tags' is not defined for text"),
         (PAPER + "typology: wikipedia\n", "'wikipedia' is not defined as typology"),
         (PAPER + "pairs: {sets: {italic: [es, eo]}}\n", "'eo' is not defined in datasets.tokens"),
@@ -48,16 +45,13 @@ def test_what_the_regulariser_holds_to_differs_by_protocol():
     runs = RunTable(config())
     for layers, first in (("", 1), ("-5-8", 5)):
         published, corrected = (
-            runs.get(f"xtreme-pos-l-dar{layers}", None, protocol)
+            runs.get(f"xtreme-pos-l-dar{layers}", None, protocol).specification
             for protocol in ("published", "corrected")
         )
-        held = [
-            run.specification["hyperparameters"]["language_subspace"]
-            for run in (published, corrected)
-        ]
-        assert [one["reference"] for one in held] == ["random", "pretrained"]
-        assert {one["first_layer"] for one in held} == {first}
-        assert published.specification["language_data"]["dataset"] == "tokens-mbert"
+        for run, reference in ((published, "random"), (corrected, "pretrained")):
+            held = run["hyperparameters"]["language_subspace"]
+            assert (held["reference"], held["first_layer"]) == (reference, first)
+        assert published["language_data"]["dataset"] == "tokens-mbert"
     assert "language_data" not in runs.get("xtreme-pos", None, "published").specification
 
 

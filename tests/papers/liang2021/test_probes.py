@@ -13,7 +13,6 @@ from mbert_atlas.analysis.logistic import split
 from mbert_atlas.analysis.subspaces import find_directions
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.files import write_json
 from mbert_atlas.papers.liang2021.probes import (
     Space,
     Window,
@@ -30,6 +29,21 @@ from mbert_atlas.schemas import LANGUAGE_PROBES
 CODES = ["bg", "de", "en", "ru"]
 MANY = [f"l{chr(97 + n)}" for n in range(20)]
 DIMS = 12
+PROBING = {
+    "methods": ["densray"],
+    "sizes": [2, 4],
+    "starts": [0, 3, 6, 9],
+    "width": 3,
+    "random_from": 5,
+    "layers": [0, 1, 2],
+    "layer_size": 5,
+    "full_layer": 2,
+    "tokens": 100,
+    "typology_tokens": 50,
+    "pairs": {"published": 2, "corrected": None},
+    "layer_pairs": {"published": 3, "corrected": None},
+    "turns": 2,
+}
 
 
 def toy(codes=CODES, size=500, seed=0):
@@ -79,7 +93,10 @@ def values(scores, metric):
 
 
 def test_windows_that_fit():
-    windows, drawn = windows_of([1, 5, 8, 20], range(0, 20, 4), 4, DIMS)
+    probing = PROBING | {"sizes": [1, 5, 8, 20], "starts": range(0, 20, 4), "width": 4}
+    windows, drawn = windows_of(probing, 2, DIMS)
+    assert windows.pop(0) == Window("layer", 0, 5)
+    assert windows_of(probing, 1, DIMS) == ([Window("layer", 0, 5)], [])
     assert [window.columns for window in windows if window.kind == "next"] == [
         slice(1, 2),
         slice(5, 10),
@@ -92,7 +109,8 @@ def test_windows_that_fit():
         ("random", 8),
         ("baseline", 4),
     ]
-    sliding, _ = windows_of([], range(16), 2, 768)  # Figure 5
+    figure5 = PROBING | {"sizes": [], "starts": range(16), "width": 2, "layers": []}
+    sliding, _ = windows_of(figure5, 2, 768)
     assert [window[1:] for window in sliding] == [(first, first + 2) for first in range(16)]
 
 
@@ -209,6 +227,20 @@ def test_single_language_genera_are_dropped():
         cluster("corrected", {code: code for code in vectors})
 
 
+def write_vectors(folder, codes, fitted, probed):
+    """Write vectors of languages, shape (languages, m, dims), and the directions of fitted ones."""
+    centred = fitted - fitted.mean(axis=1, keepdims=True)
+    arrays = {
+        "counts": np.full(len(codes), fitted.shape[1]),
+        "means": fitted.mean(axis=1)[:, None],
+        "scatter": np.einsum("lmd,lme->de", centred, centred)[None],
+        "vectors": probed.reshape(1, -1, DIMS).astype(np.float16),
+        "language": np.repeat(np.arange(len(codes)), probed.shape[1]),
+    }
+    save_arrays(folder / "part", arrays, {"languages": codes})
+    find_directions([folder / "part"], folder / "directions")
+
+
 GENERA = {code: f"genus {number // 4}" for number, code in enumerate(MANY)}
 """Of the twenty languages, five genera of four."""
 
@@ -227,21 +259,9 @@ def offset(tmp_path_factory):
     fitted, probed = means[:, None] + random.normal(size=(2, 20, 100, DIMS)) @ axes
     probed = probed.astype(np.float16)
     folder = tmp_path_factory.mktemp("offset")
-    centred = fitted - fitted.mean(axis=1, keepdims=True)
-    arrays = {
-        "counts": np.full(20, 100),
-        "means": fitted.mean(axis=1)[:, None],
-        "scatter": np.einsum("lmd,lme->de", centred, centred)[None],
-        "vectors": probed.reshape(1, -1, DIMS),
-        "language": np.repeat(np.arange(20), 100),
-    }
-    save_arrays(folder / "part", arrays, {"languages": MANY})
-    find_directions([folder / "part"], folder / "directions")
-    probing = {
-        **{"methods": ["densray", "lda"], "sizes": [4, 9], "starts": range(0, 12, 3), "width": 3},
-        **{"layers": [], "layer_size": 1, "full_layer": 0, "tokens": 100, "turns": 3},
-        "random_from": 9,
-    }
+    write_vectors(folder, MANY, fitted, probed)
+    probing = PROBING | {"methods": ["densray", "lda"], "sizes": [4, 9], "random_from": 9}
+    probing |= {"layers": [], "full_layer": 0, "turns": 3}
     frame = probe_languages(
         *([folder / "part"], folder / "directions", "similarity"),
         **{"probing": probing, "seeds": [1], "features": {}, "genera": GENERA},
@@ -292,16 +312,7 @@ def test_published_lda_continues_with_raw_neurons(tmp_path):
     # Three languages have two directions; the columns [2:] of the stacked space are neurons.
     vectors = toy(["bg", "de", "ru"])
     fitted = np.stack(list(vectors.values())).astype(float)
-    centred = fitted - fitted.mean(axis=1, keepdims=True)
-    arrays = {
-        "counts": np.full(3, 500),
-        "means": fitted.mean(axis=1)[:, None],
-        "scatter": np.einsum("lmd,lme->de", centred, centred)[None],
-        "vectors": fitted.reshape(1, -1, DIMS).astype(np.float16),
-        "language": np.repeat(np.arange(3), 500),
-    }
-    save_arrays(tmp_path / "part", arrays, {"languages": list(vectors)})
-    find_directions([tmp_path / "part"], tmp_path / "directions")
+    write_vectors(tmp_path, list(vectors), fitted, fitted)
     stored = load_arrays(tmp_path / "directions")
     judge = LinearDiscriminantAnalysis().fit(fitted.reshape(-1, DIMS), np.repeat([0, 1, 2], 500))
     columns, shift = _projection(stored, "lda", 0, "published")
@@ -319,40 +330,18 @@ def test_published_lda_continues_with_raw_neurons(tmp_path):
 
 def test_a_whole_job(tmp_path):
     vectors, layers = toy(), 3
-    folder = tmp_path / "part"
-    folder.mkdir()
     every = np.concatenate([vectors[code] for code in CODES])
-    np.save(folder / "vectors.npy", np.stack([every] * layers).astype(np.float16))
-    np.save(folder / "language.npy", np.repeat(np.arange(4, dtype=np.int32), 500))
-    write_json({"arrays": ["language", "vectors"], "languages": CODES}, folder / "meta.json")
+    part = {"vectors": np.stack([every] * layers).astype(np.float16)}
+    part["language"] = np.repeat(np.arange(4, dtype=np.int32), 500)
+    save_arrays(tmp_path / "part", part, {"languages": CODES})
     directions = tmp_path / "directions"
-    directions.mkdir()
-    np.save(directions / "densray_basis.npy", np.stack([np.eye(DIMS)] * layers))
-    np.save(directions / "mean.npy", np.zeros((layers, DIMS)))
-    meta = {"arrays": ["densray_basis", "mean"], "languages": ["bg", "de", "ru"]}
-    write_json(meta, directions / "meta.json")
-    probing = {
-        "methods": ["densray"],
-        "sizes": [2, 4],
-        "starts": [0, 3, 6, 9],
-        "width": 3,
-        "random_from": 5,
-        "layers": [0, 1, 2],
-        "layer_size": 5,
-        "full_layer": 2,
-        "tokens": 100,
-        "typology_tokens": 50,
-        "pairs": {"published": 2, "corrected": None},
-        "layer_pairs": {"published": 3, "corrected": None},
-        "turns": 2,
-    }
+    axes = {"densray_basis": np.stack([np.eye(DIMS)] * layers), "mean": np.zeros((layers, DIMS))}
+    save_arrays(directions, axes, {"languages": ["bg", "de", "ru"]})
 
     def run(task, seeds):
         return probe_languages(
-            [folder],
-            directions,
-            task,
-            probing=probing,
+            *([tmp_path / "part"], directions, task),
+            probing=PROBING,
             seeds=seeds,
             features={"81A": {"bg": "1 x", "de": "2 x", "ru": "1 x"}},
             genera={"bg": "Slavic", "de": "Germanic", "ru": "Slavic"},
@@ -369,6 +358,6 @@ def test_a_whole_job(tmp_path):
     assert not frame.duplicated(["protocol", "layer", "kind", "start", "stop", "seed"]).any()
     assert set(frame.seed) == {1, 2}
     assert set(run("similarity", [1]).to_pandas().n) == {2}
-    write_json(meta | {"languages": ["bg", "zh"]}, directions / "meta.json")
+    save_arrays(directions, axes, {"languages": ["bg", "zh"]})
     with pytest.raises(AtlasError, match="language zh: no vectors to probe"):
         run("identification", [1])

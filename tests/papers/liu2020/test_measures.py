@@ -1,7 +1,6 @@
 """Rows of the tables and figures, from scores by hand."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from configs import ROOT, config
+from planned_files import PlannedFiles
 
 from mbert_atlas.arrays import Ragged, TokenStore, save_arrays
 from mbert_atlas.cells import Cell
@@ -29,11 +29,11 @@ from mbert_atlas.papers.liu2020.measures import (
     samples,
 )
 from mbert_atlas.plan.plan import Plan
-from mbert_atlas.registry import resolve
-from mbert_atlas.scorecard.cells import KEY, Key, read_cells
+from mbert_atlas.scorecard.cells import measured_cells, read_cells
 from mbert_atlas.scorecard.claims import cells_of, read_claims
 
 Row = dict[str, Any]
+SETTINGS: Any = {"layers": 2, "best_of": [1.0, 2.0], "score_layer": 2, "rate_layer": 1}
 
 
 @pytest.fixture
@@ -121,23 +121,17 @@ def test_the_drop_is_relative(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def translations() -> pd.DataFrame:
     """Two layers and two weights; the test set likes layer 1, the development set layer 2."""
-    found = []
-    for protocol in PROTOCOLS:
-        for part, favourite in ((0, 1), (1, 2)):
-            for layer in (1, 2):
-                for weight in (1.0, 2.0):
-                    bleu = 10 * weight + (5 if layer == favourite else 0)
-                    found.append(
-                        {
-                            **{"protocol": protocol, "part": part, "layer": layer},
-                            **{"weight": weight, "mean_bleu": bleu, "corpus_bleu": bleu + 1},
-                            **{"converted": 3 * weight, "counted": 10, "n": 7},
-                            **{"tokens": 20, "in_source": 19, "in_neither": layer},
-                            "translated": weight,
-                            "samples": [f"{protocol} {layer} {weight:g}"] if part == 0 else [],
-                        }
-                    )
-    table = pd.DataFrame(found)
+    table = pd.DataFrame(
+        {"protocol": protocol, "part": part, "layer": layer, "weight": weight}
+        | {"mean_bleu": bleu, "corpus_bleu": bleu + 1, "converted": 3 * weight, "counted": 10}
+        | {"n": 7, "tokens": 20, "in_source": 19, "in_neither": layer, "translated": weight}
+        | {"samples": [f"{protocol} {layer} {weight:g}"] if part == 0 else []}
+        for protocol in PROTOCOLS
+        for part, favourite in ((0, 1), (1, 2))
+        for layer in (1, 2)
+        for weight in (1.0, 2.0)
+        for bleu in [10 * weight + (5 if layer == favourite else 0)]
+    )
     numbers = table.columns[4:-1].drop("n")
     again = {f"resampled_{name}": [[value] * 2 for value in table[name]] for name in numbers}
     return table.assign(**again)
@@ -145,8 +139,7 @@ def translations() -> pd.DataFrame:
 
 def test_the_best_is_chosen_by_protocol(tmp_path: Path) -> None:
     cell = Cell(source="en", language="de", path=parquet(tmp_path, translations()))
-    settings: Any = {"layers": 2, "best_of": [1.0, 2.0], "score_layer": 2, "rate_layer": 1}
-    rows = list(measure_translation([cell], **settings))
+    rows = list(measure_translation([cell], **SETTINGS))
     for protocol, plus, layer in (("published", 0, 1), ("corrected", 1, 2)):
         own = [row for row in rows if row["protocol"] == protocol]
         best = 20 + plus + (5 if layer == 1 else 0)  # of the test set, in which layer 1 has 5 more
@@ -170,8 +163,7 @@ def test_tokens_of_the_source_language_are_counted_with_negative_weights(tmp_pat
     table = translations()
     negative = table[table["weight"] == 1].assign(weight=-1.0)
     path = parquet(tmp_path, pd.concat([table, negative]))
-    settings: Any = {"layers": 2, "best_of": [1.0, 2.0], "score_layer": 2, "rate_layer": 1}
-    rows = list(measure_translation([Cell(source="en", language="de", path=path)], **settings))
+    rows = list(measure_translation([Cell(source="en", language="de", path=path)], **SETTINGS))
     assert_resampled(rows, "best_layer", "best_alpha")
     found = by(
         [row for row in rows if row["metric"] == "source_rate"], "condition", "layers", "protocol"
@@ -277,60 +269,12 @@ def test_samples_are_laid_out() -> None:
     ]
 
 
-def measured_keys(plan: Plan, folder: Path) -> set[Key]:
-    """Names of all cells that the paper's config measures, with made-up scores for every run."""
-    paper = plan.config.liu2020  # type: ignore[attr-defined]
-    ranks = [
-        {"layer": 0, "source": source, "mrr": 0.5, "n": 2, "centred": False}
-        for source in ("en", *plan.config.datasets[paper.retrieval.dictionary].languages)
-    ]
-    counts = ["converted", "counted", "tokens", "in_source", "in_neither", "translated", "n"]
-    translated = [
-        {"protocol": protocol, "part": part, "layer": layer, "weight": weight}
-        | {"mean_bleu": 1.0, "corpus_bleu": 1.0}
-        | dict.fromkeys(counts, 1)
-        | {f"resampled_{name}": [1.0] * 4 for name in ("mean_bleu", "corpus_bleu", *counts[:-1])}
-        for protocol in PROTOCOLS
-        for part in (0, 1)
-        for layer in range(1, paper.layers + 1)
-        for weight in paper.translation.weights
-    ]
-    shifted = [
-        {"dataset": dataset, "language": code, "weight": weight, "right": 1, "n": 2}
-        | {"resampled": [50.0] * 4}
-        for dataset in paper.shifted_datasets
-        for code in paper.transfer.languages
-        for weight in paper.transfer.weights
-    ]
-    tables = {"word_retrieval": ranks, "token_translation": translated, "shifted": shifted}
-    for name, content in tables.items():
-        pd.DataFrame(content).to_parquet(folder / name)
-    codes = ["en", *paper.translation.languages]
-    ids = Ragged.from_rows([[2, 5, 3]] * len(codes), np.int32)
-    store: dict[str, Any] = {"input_ids": ids, "part": np.zeros(1)}
-    save_arrays(folder / "token_set", store, {"languages": codes})
-    found = set()
-    for name, item in plan.measurements.items():
-        columns = {"paper": "liu2020", "artifact": plan.artifact_of[name][1].name, **item.columns}
-        cells = [
-            replace(
-                cell,
-                path=str(folder / item.columns["task"]),
-                paths={role: str(folder / role) for role in cell.paths},
-            )
-            for cell in item.cells()
-        ]
-        for row in resolve(item.measure)(cells, **item.options()):
-            found.add(tuple(str((columns | row).get(key, "")) for key in KEY))
-    return found
-
-
-def test_every_reported_number_and_claim_has_a_measurement(
-    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    score = {"value": 50.0, "n": 2, "resampled": np.full(4, 50.0)}
-    monkeypatch.setattr(measures, "scores_of", lambda cell: {"accuracy": score})
-    keys = measured_keys(plan, tmp_path)
+def test_every_reported_number_and_claim_has_a_measurement(plan: Plan, tmp_path: Path) -> None:
+    """Names of all cells that the paper's config measures, with made-up files for every run."""
+    planned = PlannedFiles(plan, tmp_path)
+    published, corrected = measured_cells(map(planned.measurement, plan.measurements)).values()
+    assert published.keys() == corrected.keys()
+    keys = set(published)
     reported = ROOT / "resources/reported/liu2020.csv"
     assert {line.key for line in read_cells([reported])} - keys == set()
     path = ROOT / "mbert_atlas/papers/liu2020/claims.yaml"

@@ -5,7 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_models import NLI_LABELS, finetuned, make_encoder, make_tokenizer, nli_table
+from tiny_models import (
+    NLI_LABELS,
+    finetuned,
+    finetuning_job,
+    make_encoder,
+    make_tokenizer,
+    nli_table,
+)
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays, save_arrays
@@ -20,19 +27,10 @@ from mbert_atlas.papers.liu2020.shifted_classification import classify_shifted
 def trained(tmp_path: Path) -> Path:
     tokenizer = make_tokenizer(tmp_path)
     encode("nli", nli_table(40), tokenizer, tmp_path / "train", labels=NLI_LABELS)
-    finetuned(
-        {
-            "task": "nli",
-            "encoder": make_encoder(tmp_path, tokenizer),
-            "train": tmp_path / "train",
-            "evaluate": {"xnli": tmp_path / "train"},
-            "optimisation": Optimisation(learning_rate=5e-3, batch_size=8, epochs=2),
-            "seed": 1,
-            "output_model": tmp_path / "model",
-            "output_predictions": tmp_path / "predictions.parquet",
-            "state_dir": tmp_path / "state",
-        }
-    )
+    make_encoder(tmp_path, tokenizer)
+    optimisation = Optimisation(learning_rate=5e-3, batch_size=8, epochs=2)
+    own = {"evaluate": {"xnli": tmp_path / "train"}, "optimisation": optimisation}
+    finetuned(finetuning_job(tmp_path, "nli", "train", **own))
     random = np.random.default_rng(0)
     means = {name: random.normal(size=(2, 3, 16)) for name in ("means_of_texts", "means_of_tokens")}
     save_arrays(tmp_path / "means", means, {"languages": ["de", "en"]})
@@ -44,7 +42,6 @@ def scores(folder: Path, languages: list[str]) -> dict[tuple[str, float], tuple[
         folder / "model",
         {"xnli": folder / "train"},
         folder / "means",
-        task="nli",
         protocol="corrected",
         layer=1,
         weights=[0.0, 0.5, 2.0],

@@ -45,11 +45,16 @@ def rows(*found: list[int]) -> Ragged:
     return Ragged.from_rows(found, np.int32)
 
 
-def test_bleu_is_that_of_sacrebleu() -> None:
-    random = np.random.default_rng(0)
-    sides = [
+def two_sides(random: np.random.Generator) -> list[Ragged]:
+    """Forty sentences and their references."""
+    return [
         rows(*(random.integers(0, 9, n).tolist() for n in random.integers(1, 8, 40))) for _ in "ab"
     ]
+
+
+def test_bleu_is_that_of_sacrebleu() -> None:
+    random = np.random.default_rng(0)
+    sides = two_sides(random)
     flags = np.zeros(9, dtype=bool)
     counts = token_counts(*sides, flags, flags)
     corpus = bleu1({name: each.sum() for name, each in counts.items()})
@@ -73,9 +78,7 @@ def test_convert_rate_by_hand() -> None:
 
 def test_counted_tokens_are_those_of_a_loop() -> None:
     random = np.random.default_rng(0)
-    sides = [
-        rows(*(random.integers(0, 9, n).tolist() for n in random.integers(1, 8, 40))) for _ in "ab"
-    ]
+    sides = two_sides(random)
     source, target = (random.random(9) < 0.5 for _ in "ab")
     expected: dict[str, list[int]] = defaultdict(list)
     for number in range(40):
@@ -156,15 +159,10 @@ def test_parallel_sentences_are_taken_once(tmp_path: Path) -> None:
 
 
 def test_a_pair_that_a_language_lacks(tmp_path: Path) -> None:
-    table = pairs(["en", "zh"]).slice(0, 5)
-    with pytest.raises(DataError, match="language zh: pair pair2 is missing, which en has"):
-        encode_parallel(
-            [table], ["en", "zh"], make_tokenizer(tmp_path), tmp_path / "s", max_length=9
-        )
-    with pytest.raises(DataError, match="language de: it has no pairs"):
-        encode_parallel(
-            [table], ["en", "de"], make_tokenizer(tmp_path), tmp_path / "s", max_length=9
-        )
+    table, tokenizer = pairs(["en", "zh"]).slice(0, 5), make_tokenizer(tmp_path)
+    for code, problem in (("zh", "pair pair2 is missing, which en has"), ("de", "it has no pairs")):
+        with pytest.raises(DataError, match=f"language {code}: {problem}"):
+            encode_parallel([table], ["en", code], tokenizer, tmp_path / "s", max_length=9)
 
 
 def test_language_means_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,9 +294,7 @@ def test_a_direction(masked: Path, tmp_path: Path) -> None:
 
 def test_scores_of_resampled_sentences() -> None:
     random = np.random.default_rng(0)
-    sides = [
-        rows(*(random.integers(0, 9, n).tolist() for n in random.integers(1, 8, 40))) for _ in "ab"
-    ]
+    sides = two_sides(random)
     source, target = random.random((2, 9)) < 0.6
     counts = token_counts(*sides, source, target)
     counts["mean_bleu"] = bleu1(counts)
