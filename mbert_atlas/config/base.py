@@ -1,10 +1,9 @@
 """What the models of all sections share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import core_schema
 
 
 def _whole_path(path: str) -> str:
@@ -32,13 +31,19 @@ def _strict(schema: Any, model: type) -> Any:
         case "int" | "bool":
             return {**schema, "strict": True}
         case "float":
-            return core_schema.no_info_before_validator_function(_number, schema)
+            return _wrapped("before", _number, schema)
         case "list":
             schema.setdefault("min_length", 1)
-            return core_schema.no_info_after_validator_function(_distinct, schema)
+            return _wrapped("after", _distinct, schema)
         case "dict" if schema.get("values_schema", {}).get("type") != "nullable":
-            return core_schema.no_info_before_validator_function(_without_nulls, schema)
+            return _wrapped("before", _without_nulls, schema)
     return schema
+
+
+def _wrapped(when: str, function: Callable[[Any], Any], schema: Any) -> dict[str, Any]:
+    """Return a core schema with a function that is called before or after it."""
+    call = {"type": "no-info", "function": function}
+    return {"type": f"function-{when}", "function": call, "schema": schema}
 
 
 def _number(value: Any) -> Any:
