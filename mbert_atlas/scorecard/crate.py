@@ -134,8 +134,9 @@ class _Crate:
     def source(self, kind: str, name: str, text: str) -> Any:
         """Return the entity of a dataset or an encoder."""
         place = f"#{kind}-{name}"
-        known = self.crate.dereference(place)
-        return known or self._entity(place, "CreativeWork", name=name, description=text)
+        return self.crate.dereference(place) or self._entity(
+            place, "CreativeWork", name=name, description=text
+        )
 
     def add_artifact(self, key: str, item: Mapping[str, Any]) -> None:
         """Add the action that made the files of a table or figure."""
