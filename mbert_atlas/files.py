@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import os
+import re
 import shutil
 import tarfile
 import time
@@ -169,6 +170,31 @@ def sha256_of(path: Path | str) -> str:
     """Return the SHA-256 of a file as lower-case hexadecimal."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_sums(path: Path) -> dict[str, str]:
+    """Return SHA-256 checksums by name from a file that `sha256sum` may have written.
+
+    Raises DataError if it cannot be read, or for a wrong line or one that repeats a name.
+    """
+    sums: dict[str, str] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        match = re.fullmatch(r"([0-9a-f]{64}) [ *](?:\./)?(\S.*)", line)
+        if match is None or match[2] in sums:
+            problem = "not `<sha256>  <path>`" if match is None else f"{match[2]} is repeated"
+            raise DataError(path, f"line {number}", problem, "correct the line")
+        sums[match[2]] = match[1]
+    return sums
+
+
+def what_it_is_instead(start: bytes) -> str:
+    """Return what came instead of data, a page or a pointer, by the start of a file; or nothing."""
+    start = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "a web page (HTML)"
+    if start.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "a pointer of git LFS"
+    return ""
 
 
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError, OSError)

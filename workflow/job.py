@@ -57,12 +57,13 @@ def options_of(snakemake: Snakemake) -> dict[str, Any]:
 
 def run(snakemake: Snakemake) -> None:
     """Call a job's function with output, warnings and tracebacks in ``snakemake.log``."""
-    fetches = "fetch" in snakemake.rule  # a module may add a prefix
+    # A module may add a prefix.
+    fetches = "fetch" in snakemake.rule or snakemake.rule.endswith("check_sources")
     _set_environment(snakemake.threads, offline=not fetches)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # training saves its state on it
     terminal = os.fdopen(os.dup(2), "w")
     _redirect(_open_log(snakemake, terminal))
-    if snakemake.rule.endswith("fetch"):  # its only output, for hours
+    if snakemake.rule.endswith(("fetch", "check_sources")):  # their only output, for hours
         logging.getLogger("mbert_atlas").addHandler(logging.StreamHandler(terminal))
     note = _Note(note_of(snakemake.log[0]))
     logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))

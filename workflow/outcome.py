@@ -8,7 +8,7 @@ from snakemake.exceptions import WorkflowError
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.scorecard.cells import write_reasons
 from mbert_atlas.sources.fetch import Sources, require_available
-from mbert_atlas.sources.register import Register
+from mbert_atlas.sources.register import SNAPSHOT_FOLDER, Register
 from workflow.plan import WorkflowPlan
 
 
@@ -35,8 +35,12 @@ def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
         for path in job.output
     )
     register = Register.read(plan.home / "resources/sources.yaml")
-    sources = Sources(register, plan.config.mirror, plan.config.offline)
+    sources = Sources(register, plan.config.mirror, plan.config.offline, downloads)
     try:
+        if sources.lock and not plan.config.miniature:
+            snapshots = sources.lock.folder.glob(f"{SNAPSHOT_FOLDER}/*/*")
+            hub = [str(file.relative_to(downloads)) for file in snapshots]
+            sources.lock.require({*plan.upstream_files, *hub})
         require_available(needed, sources, downloads)
     except AtlasError as error:
         if not plan.config.without_missing:

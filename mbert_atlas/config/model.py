@@ -56,6 +56,8 @@ class Config(ConfigModel):
     mirror: FilePath | None = Field(None, description="Folder that every fetch looks in first.")
     downloads: FilePath = Field("resources/downloads", description="Where fetched files go.")
     offline: bool = Field(False, description="Never use the network; name all missing files.")
+    contact: str | None = Field(None, pattern=r"^[ -~]+$")
+    """An e-mail address or page that downloads state to servers, as Wikimedia asks."""
     without_missing: bool = False
     """Run without files that are unavailable, and skip what needs them."""
     seeds: list[Seed] = Field([1, 2, 3, 4, 5], description="Seeds of every run.")

@@ -50,6 +50,12 @@ class Files:
         read = [name for name, item in self.config.datasets.items() if not item.parent]
         return sorted({file for name in read for file in self.upstream_names(name)})
 
+    @cached_property
+    def exact_dumps(self) -> set[str]:
+        """The upstream paths of dumps that no other date may replace."""
+        names = [name for name, item in self.config.datasets.items() if getattr(item, "exact", 0)]
+        return {file for name in names for file in self.upstream_names(name)}
+
     def upstream_names(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
         """Return the upstream paths of a dataset (of some languages), each once."""
         item, names = self.config.datasets[dataset], dict[str, None]()
@@ -327,7 +333,9 @@ def sources_of(name: str, dataset: Dataset, language: str, languages: Languages)
     row = languages[language]
     values = {
         "language": language,
+        "subdomain": row.wiki,
         "wiki": row.wiki.replace("-", "_"),  # dump files write zh-classical as zh_classical
+        "dump": getattr(dataset, "dump", None),
         "pair": "-".join(sorted(["en", language])),
         **row.model_dump(include={"ud_code", "iso639_3", "ntrex", "tatoeba", "ud_name"}),
     }

@@ -1,73 +1,186 @@
 """Downloads over HTTP that resume after an interruption and are checked."""
 
+import hashlib
 import logging
 import math
 import os
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Semaphore
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
+from mbert_atlas import __version__
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import full_disk_in_one_sentence, sha256_of
+from mbert_atlas.files import full_disk_in_one_sentence, what_it_is_instead
 from mbert_atlas.progress import track
+from mbert_atlas.sources.register import Address
 
 _logger = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
-_TIMEOUT_SECONDS = (30, 120)  # to connect, and between two blocks
-_RETRY = urllib3.Retry(
-    5, backoff_factor=2, status_forcelist=[408, 425, 429, 500, 502, 503, 504], raise_on_status=False
-)
+_BLOCK = 1 << 18
+_TRIES = 5  # without a new byte
+_AT_A_TIME = 4  # requests to one host
 
 
-def download(url: str, destination: Path, *, sha256: str | None, name: str) -> None:
-    """Download ``url`` to ``destination``, whole and checked or not at all.
+class _Patience(urllib3.Retry):
+    """Waits as long as a busy server asks for, and says so."""
 
-    Unfinished bytes stay in the hidden file ``.<name>.part``, and the next call requests only the
-    rest, with the server's ETag or date (``If-Range``), so that parts of two versions are never
-    joined. ``name`` is what messages call the file.
+    def sleep(self, response: Any = None) -> None:
+        asked = response is not None and self.get_retry_after(response)
+        if asked:
+            _logger.warning("the server is busy and asks to wait %.0f s", asked)
+        super().sleep(response)
 
-    Raises DataError if the server returns an error, the transfer breaks off, a web page came
-    instead of a file, or the checksum is wrong (names both); TransientError if the disk is full.
+
+class _Adapter(HTTPAdapter):
+    """Sends a few requests at a time to each host, and none to one that never answers."""
+
+    def __init__(self, timeout: tuple[float, float], give_up: int | None, **options: Any) -> None:
+        super().__init__(**options)
+        self._timeout, self._give_up = timeout, give_up
+        self._slots = defaultdict[str, Semaphore](lambda: Semaphore(_AT_A_TIME))
+        self._failures = Counter[str]()
+
+    def send(self, request: Any, *_: Any, **options: Any) -> requests.Response:
+        host = urlsplit(request.url).netloc
+        with self._slots[host]:
+            if self._give_up and self._failures[host] >= self._give_up:
+                raise requests.ConnectionError(f"{host} has not answered {self._give_up} requests")
+            try:
+                response = super().send(request, **{**options, "timeout": self._timeout})
+            except requests.RequestException:
+                self._failures[host] += 1
+                raise
+            self._failures[host] = 0
+            return response
+
+
+class Session(requests.Session):
+    """Requests that say who asks, wait when told to, and log where they are sent elsewhere.
+
+    Threads may share it: no host gets more than four requests at a time.
+    """
+
+    def __init__(
+        self,
+        contact: str | None = None,
+        *,
+        tries: int = 5,
+        longest_wait: int = 900,
+        timeout: tuple[float, float] = (30, 120),
+        give_up: int | None = None,
+    ) -> None:
+        """Give up a request after ``tries``, and a host after ``give_up`` requests in vain.
+
+        A server may ask for a pause of up to ``longest_wait`` seconds. ``timeout``: seconds to
+        connect, and between two blocks.
+        """
+        super().__init__()
+        who = contact or "NLP research; contact not stated"
+        self.headers["User-Agent"] = f"mbert-atlas/{__version__} ({who})"
+        self.headers["Accept-Encoding"] = "identity"  # lengths and ranges are those of the file
+        retry = _Patience(
+            tries,
+            backoff_factor=2,
+            status_forcelist=[408, 425, 429, 500, 502, 503, 504],
+            raise_on_status=False,
+            retry_after_max=longest_wait,
+        )
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, _Adapter(timeout, give_up, max_retries=retry, pool_maxsize=32))
+        self._reported = set[tuple[str, str]]()
+        self.hooks["response"].append(self._report_redirect)
+
+    def _report_redirect(self, response: requests.Response, *_: Any, **__: Any) -> None:
+        if target := self.get_redirect_target(response):
+            hosts = urlsplit(response.url).netloc, urlsplit(target).netloc
+            if hosts[1] not in ("", hosts[0]) and hosts not in self._reported:
+                self._reported.add(hosts)
+                _logger.info("%s sends us to %s", *hosts)
+
+
+def download(
+    address: Address, destination: Path, *, name: str, session: requests.Session | None = None
+) -> str:
+    """Download a file to ``destination``, whole and checked or not at all; return its SHA-256.
+
+    A transfer that breaks off resumes at its byte while the server still sends. Unfinished bytes
+    stay in the hidden file ``.<name>.part``, and the next call requests only the rest, with the
+    server's ETag or date (``If-Range``), so that parts of two versions are never joined. ``name``
+    is what messages call the file.
+
+    Raises DataError if the server returns an error, the transfer breaks off for good, something
+    else came instead of a file, or a checksum is wrong (names both); TransientError if the disk is
+    full.
     """
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = destination.with_name(f".{destination.name}.part")
     version = part.with_name(f"{part.name}.version")
-    _logger.info("downloading %s from %s", name, url)
-    with full_disk_in_one_sentence(destination), requests.Session() as session:
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, HTTPAdapter(max_retries=_RETRY))
-        try:
-            _transfer(session, url, part, version, name)
-        except requests.RequestException as error:
-            kept = part.stat().st_size if part.exists() else 0
-            problem = f"the download of {name} broke off ({error}); {kept} bytes are kept"
-            fix = "correct the address, start again to resume, or put the file into a mirror folder"
-            raise DataError(url, "", problem, fix) from error
+    _logger.info("downloading %s from %s", name, address.url)
+    with full_disk_in_one_sentence(destination):
+        _transfer_patiently(session or Session(), address.url, part, version, name)
     version.unlink(missing_ok=True)
+    problem, fix, sha256 = _wrong(part, address, name)
+    if problem:
+        part.unlink()
+        raise DataError(address.url, "", problem, fix)
+    os.replace(part, destination)
+    return sha256
+
+
+def _wrong(part: Path, address: Address, name: str) -> tuple[str, str, str]:
+    """Return what is wrong with a whole transfer, the fix, and its SHA-256."""
     with open(part, "rb") as stream:
-        start = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if start.startswith((b"<!doctype html", b"<html")):
-        problem = f"the server sent a web page (HTML) instead of {name}"
+        other = what_it_is_instead(stream.read(512))
+    if other:
         fix = "download the file in a browser and put it into a mirror folder"
-    elif sha256 and (found := sha256_of(part)) != sha256:
-        problem = f"the sha256 of {name} is {found}, in the register it is {sha256}"
-        fix = "start again; if it fails again, upstream has changed the file"
-    else:
-        os.replace(part, destination)
-        return
-    part.unlink()
-    raise DataError(url, "", problem, fix)
+        return f"the server sent {other} instead of {name}", fix, ""
+    sums = {"sha256": hashlib.sha256(), "md5": hashlib.md5(usedforsecurity=False)}
+    with open(part, "rb") as stream:
+        while block := stream.read(_MEBIBYTE):
+            for item in sums.values():
+                item.update(block)
+    fix = "start again; if it fails again, upstream has changed the file"
+    for kind, item in sums.items():
+        if (wanted := getattr(address, kind)) not in (None, found := item.hexdigest()):
+            return f"the {kind} of {name} is {found}, not {wanted}", fix, ""
+    return "", "", sums["sha256"].hexdigest()
+
+
+def _transfer_patiently(
+    session: requests.Session, url: str, part: Path, version: Path, name: str
+) -> None:
+    """Download what ``part`` lacks, and again after each break while new bytes come."""
+    tries = 0
+    while True:
+        before = part.stat().st_size if part.exists() else 0
+        try:
+            return _transfer(session, url, part, version, name)
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            kept = part.stat().st_size if part.exists() else 0
+            tries = 1 if kept > before and version.exists() else tries + 1
+            # The session has tried several times to connect; a broken transfer it does not repeat.
+            if tries == _TRIES or isinstance(error, requests.RequestException):
+                problem = f"the download of {name} broke off ({error}); {kept} bytes are kept"
+                fix = "check network and address, then start again to resume, or put the file "
+                raise DataError(url, "", problem, fix + "into a mirror folder") from error
+            _logger.warning("%s broke off at byte %d (%s); resuming", name, kept, error)
+            time.sleep(2.0 ** (tries - 1))
 
 
 def _transfer(session: requests.Session, url: str, part: Path, version: Path, name: str) -> None:
-    """Download what ``part`` lacks; ``version`` names the version of the bytes it has."""
-    have = part.stat().st_size if part.exists() and version.exists() else 0
-    headers = {"Accept-Encoding": "identity"}  # lengths and ranges are those of the file
-    if have:
-        headers |= {"Range": f"bytes={have}-", "If-Range": version.read_text("utf-8")}
-    with session.get(url, headers=headers, stream=True, timeout=_TIMEOUT_SECONDS) as response:
+    """Download what ``part`` lacks; ``version`` names the address and version of its bytes."""
+    source, _, tag = version.read_text("utf-8").partition("\n") if version.exists() else ("",) * 3
+    have = part.stat().st_size if part.exists() and source == url else 0
+    headers = {"Range": f"bytes={have}-", "If-Range": tag} if have else {}
+    with session.get(url, headers=headers, stream=True) as response:
         status, answered = response.status_code, response.headers
         if have and status == 416:  # the part is whole or too long
             if answered.get("Content-Range") != f"bytes */{have}":
@@ -82,11 +195,19 @@ def _transfer(session: requests.Session, url: str, part: Path, version: Path, na
         if now.startswith("W/"):  # If-Range wants a strong one
             now = answered.get("Last-Modified", "")
         version.unlink(missing_ok=True)
-        length = int(answered.get("Content-Length", 0))
+        total = math.ceil(int(answered.get("Content-Length", 0)) / _MEBIBYTE) or None
         with open(part, "ab" if status == 206 else "wb") as stream:
             if now:
-                version.write_text(now, encoding="utf-8")
-            total = math.ceil(length / _MEBIBYTE) or None
-            blocks = response.iter_content(_MEBIBYTE)
-            for block in track(blocks, f"downloading {name} (MiB)", total):
-                stream.write(block)
+                version.write_text(f"{url}\n{now}", encoding="utf-8")
+            for _ in track(_received(response, stream), f"downloading {name} (MiB)", total):
+                pass
+
+
+def _received(response: requests.Response, stream: BinaryIO) -> Iterator[None]:
+    """Write what arrives as it arrives, so that a break loses nothing; yield every mebibyte."""
+    received = 0
+    while block := response.raw.read1(_BLOCK):
+        stream.write(block)
+        received += len(block)
+        for _ in range(received // _MEBIBYTE - (received - len(block)) // _MEBIBYTE):
+            yield

@@ -4,21 +4,32 @@ import fnmatch
 import logging
 import shutil
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import DataError
 from mbert_atlas.files import (
     atomic_directory,
+    atomic_path,
     full_disk_in_one_sentence,
+    read_sums,
     replace_directory,
     sha256_of,
 )
-from mbert_atlas.progress import track
-from mbert_atlas.sources.download import download
+from mbert_atlas.sources.addresses import list_parts, nearest_dump
+from mbert_atlas.sources.download import Session, download
+from mbert_atlas.sources.lock import Lock, LockedFile
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
-from mbert_atlas.sources.register import SNAPSHOT_FOLDER, SNAPSHOT_PATTERNS, Register, snapshot_path
+from mbert_atlas.sources.register import (
+    SNAPSHOT_FOLDER,
+    SNAPSHOT_PATTERNS,
+    SUMS,
+    Address,
+    Register,
+    SourceFile,
+    snapshot_path,
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -30,18 +41,80 @@ class Sources:
     register: Register
     mirror: Path | str | None = None
     offline: bool = False  # whether the network must not be used
+    downloads: Path | str | None = None  # the folder whose lock is kept; none: no lock
+    exact: Collection[str] = ()  # paths of dumps that no other date may replace
+    contact: str | None = None  # what servers are told about who asks
+    notes: bool = True  # whether new lines are written into the lock
+    _dumps: dict[str, tuple[SourceFile, Address]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def copies(self) -> Mirror | None:
         """The content of the mirror; raises DataError, see :meth:`Mirror.read`."""
         return Mirror.read(self.mirror) if self.mirror else None
 
+    @cached_property
+    def lock(self) -> Lock | None:
+        """What is known of the files in the downloads folder."""
+        return Lock(Path(self.downloads), self.notes) if self.downloads else None
+
+    @cached_property
+    def session(self) -> Session:
+        """The connections of downloads."""
+        return Session(self.contact)
+
+    def locked(self, path: str) -> LockedFile | None:
+        """Return what is known of a file since it was first fetched."""
+        return self.lock.files.get(path) if self.lock else None
+
+    def addresses(
+        self, path: str, source: SourceFile, session: Session
+    ) -> tuple[SourceFile, list[Address]]:
+        """Return where to look for a file in turn, and the source on the date that was found.
+
+        A file that was fetched before is the same or none.
+
+        Raises DataError if its date must be looked up, and none is found.
+        """
+        if locked := self.locked(path):
+            if source.date and (dated := source.found_at(locked.url)):
+                source = dated
+            addresses = [] if source.date else [*source.addresses]
+            same = [item for item in addresses if item.sha256 in (None, locked.sha256)]
+            urls = dict.fromkeys(filter(None, [locked.url, *(item.url for item in same)]))
+            if urls:
+                size = None if source.is_folder else locked.bytes
+                return source, [Address(url, locked.sha256, size) for url in urls]
+        if not source.date:
+            return source, [*source.addresses]
+        if path not in self._dumps:
+            exact = path in self.exact
+            self._dumps[path] = nearest_dump(source, session, exact=exact)
+        found, address = self._dumps[path]
+        return found, [address]
+
+    def holds(self, path: str, file: Path, source: SourceFile) -> bool:
+        """Whether an existing file is the one that a path stands for, as far as is known.
+
+        It is hashed if it has not been, or has changed since. One of which nothing is known is.
+        """
+        sums = {source.sha256, *(item.sha256 for item in source.addresses)} - {None}
+        if (locked := self.locked(path)) and self.lock:
+            return locked.sha256 in (sums or {locked.sha256}) and self.lock.agrees(path, file)
+        found = sha256_of(file) if sums or self.lock else None
+        if sums and found not in sums:
+            return False
+        if self.lock:
+            self.lock.add(path, file, "", found)
+        return True
+
 
 def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
     """Put the file that a mirror or the register has as ``path`` at ``destination``; return that.
 
     The mirror comes first, see :class:`Mirror`. Otherwise a file at ``destination`` stays if its
-    checksum is the registered one or none is known. Otherwise it is downloaded.
+    checksum is the registered one, or, without one, what it was when it was first fetched.
+    Otherwise it is downloaded from the first address that has it. If ``path`` stands for a folder
+    (SHA256SUMS), the files that it lists come first.
 
     Raises DataError if neither has the path, a checksum is wrong, the mirror's manifest does not
     list the file, it must be downloaded manually, the download fails, or it would need the network
@@ -53,59 +126,89 @@ def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
             _logger.info("%s: exists", path)  # a new copy would be newer than results
             return destination
         _logger.info("%s: from the mirror %s", path, copies.folder)
+        folder = path.rpartition("/")[0]
+        for name in read_sums(copies.folder / path) if path.endswith(f"/{SUMS}") else ():
+            copies.copy(f"{folder}/{name}", destination.with_name(name))
         copies.copy(path, destination)
+        if sources.lock and sources.locked(path):
+            sources.lock.add(path, destination, f"the mirror {copies.folder}")
         return destination
     source = sources.register.locate(path)
     if destination.is_file():
-        if source.sha256 in (None, sha256_of(destination)):
+        if sources.holds(path, destination, source):
             _logger.info("%s: exists", path)
             return destination
-        _logger.warning("%s: its sha256 is not the registered one; fetching it again", destination)
-    if source.url is None:
-        entry, where = source.entry, str(destination)
-        if copies:
-            where += f", or as {copies.folder / path} with a line in {copies.folder / MANIFEST}"
-        problem = f"{entry.title} cannot be downloaded by a program (access: {entry.access})"
-        raise DataError(path, "", problem, f"{entry.steps}, then save it as {where}")
+        _logger.warning("%s: its sha256 is not the known one; fetching it again", destination)
+    if not source.addresses:
+        raise _manual(path, destination, source, copies)
     if sources.offline:
-        raise _offline(path, copies, source.url)
-    download(source.url, destination, sha256=source.sha256, name=path)
-    return destination
-
-
-def fetch_all(
-    paths: Iterable[str],
-    snapshots: Iterable[tuple[str, str]],
-    downloads: Path | str,
-    sources: Sources,
-) -> None:
-    """Put files, and hub snapshots (repository, revision), into the downloads folder.
-
-    Existing snapshots stay. Raises AtlasError, after all others have been fetched, if some cannot
-    be; names each with its reason.
-    """
-    folder, failures = Path(downloads), []
-    fetches = [partial(fetch, path, folder / path, sources) for path in paths]
-    for hub in snapshots:
-        if not (target := folder / snapshot_path(*hub)).exists():
-            fetches.append(partial(fetch_snapshot, *hub, target, sources))
-    for fetch_one in track(fetches, "files"):
+        raise _offline(path, copies, str(source.url))
+    found, addresses = sources.addresses(path, source, sources.session)
+    if found.date != source.date:
+        _logger.warning("%s: the dump of %s, the nearest that exists", path, found.date)
+    failures: list[DataError] = []
+    for address in addresses:
         try:
-            fetch_one()
-        except AtlasError as error:
-            failures.append(str(error))
-    if failures:
-        raise AtlasError(f"{len(failures)} could not be fetched:\n" + "\n".join(failures))
+            if source.is_folder:
+                sha256 = _download_folder(found, address, destination, sources)
+            else:
+                sha256 = download(address, destination, name=path, session=sources.session)
+        except DataError as error:
+            failures.append(error)
+            if address is not addresses[-1]:
+                _logger.warning("%s Trying the next address.", error)
+            continue
+        if sources.lock:
+            sources.lock.add(path, destination, address.url, sha256)
+        return destination
+    raise failures[0] if len(failures) == 1 else _from_nowhere(path, failures)
+
+
+def _download_folder(
+    source: SourceFile, listed: Address, destination: Path, sources: Sources
+) -> str:
+    """Download the parts of a folder next to the list of their checksums, which comes last."""
+    parts = list_parts(source, sources.session)
+    for name, address in parts.items():
+        target = destination.with_name(name)
+        if not (target.is_file() and sha256_of(target) == address.sha256):
+            name = f"{destination.parent.name}/{name}"
+            download(address, target, name=name, session=sources.session)
+    with atomic_path(destination) as temporary:
+        lines = (f"{address.sha256}  {name}\n" for name, address in parts.items())
+        temporary.write_text("".join(lines), encoding="utf-8")
+        found = sha256_of(temporary)
+        if listed.sha256 not in (None, found):
+            problem = f"{source.rest} lists other files than when it was first fetched"
+            fix = f"delete its lines in {sources.lock and sources.lock.file} to accept them"
+            raise DataError(listed.url, "", problem, fix)
+    return found
+
+
+def _manual(path: str, destination: Path, source: SourceFile, copies: Mirror | None) -> DataError:
+    entry, where = source.entry, str(destination)
+    if copies:
+        where += f", or as {copies.folder / path} with a line in {copies.folder / MANIFEST}"
+    problem = f"{entry.title} cannot be downloaded by a program (access: {entry.access})"
+    if destination.exists():
+        problem += f", and the sha256 of {destination} is not the known one"
+    return DataError(path, "", problem, f"{entry.steps}, then save it as {where}")
+
+
+def _from_nowhere(path: str, failures: Collection[DataError]) -> DataError:
+    reasons = "; ".join(f"{error.path}: {error.problem}" for error in failures)
+    return DataError(path, "", f"no address has it ({reasons})", next(iter(failures)).fix)
 
 
 def origin_of(path: str, file: Path | str, sources: Sources) -> dict[str, str]:
     """Return what a dataset card states of an upstream ``file`` with a ``path`` in the register.
 
-    That is ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read. The
-    mirror's manifest may say more, and vouch for a copy that was cut short or for a user's own.
+    That is ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read, with the
+    address that had it and the date of a dump that is not the requested one. The mirror's manifest
+    may say more, and vouch for a copy that was cut short or for a user's own.
 
-    Raises DataError if neither register nor mirror has a file of its checksum although the register
-    states one; also see :class:`Mirror`.
+    Raises DataError if the file is not the one that register, mirror or lock know, as far as one of
+    them states a checksum; also see :class:`Mirror`.
     """
     file, copies = Path(file), sources.copies
     held = copies.origin(path, file) if copies else None
@@ -114,15 +217,22 @@ def origin_of(path: str, file: Path | str, sources: Sources) -> dict[str, str]:
         stated = {column: line.get(column, "") for column in ("dataset", "licence")}
         return stated | {"citation": held, "read_from": f"{path}: {held}"}
     source = sources.register.locate(path)
-    if held is None and source.sha256 and source.sha256 != (found := sha256_of(file)):
-        problem = f"its sha256 is {found}, in the register it is {source.sha256} for {path}"
+    if held is None and not sources.holds(path, file, source):
+        problem = f"its sha256 is not the known one of {path}"
         raise DataError(file, "", problem, f"delete {file} and start again, so that it is fetched")
-    entry = source.entry
+    entry, locked = source.entry, sources.locked(path)
+    used = locked.url if locked else ""
+    read_from = held or used or source.url or entry.steps
+    if source.date and not held:
+        dated = source.found_at(used)
+        if dated is None or dated.date != source.date:
+            day = dated.date if dated else "an unknown date"
+            read_from += f", dump of {day}, the nearest to {source.date}"
     return {
         "dataset": entry.id,
         "licence": entry.licence,
         "citation": entry.citation,
-        "read_from": f"{path}: {held or source.url or entry.steps}",
+        "read_from": f"{path}: {read_from}",
     }
 
 
@@ -184,7 +294,7 @@ def fetch_snapshot(
     elif sources.offline:
         raise _offline(path, copies, f"https://huggingface.co/{repository}")
     else:
-        _download_snapshot(repository, revision, destination)
+        _download_snapshot(repository, revision, destination, sources.lock)
     return destination
 
 
@@ -198,7 +308,9 @@ def _copy_snapshot(copies: Mirror, path: str, held: Iterable[str], destination: 
             copies.copy(f"{path}/{name}", folder / name)
 
 
-def _download_snapshot(repository: str, revision: str, destination: Path) -> None:
+def _download_snapshot(
+    repository: str, revision: str, destination: Path, lock: Lock | None
+) -> None:
     import huggingface_hub  # here, because it takes a while and few callers need it
 
     # The revision is in the name, because the hub's client may return whatever it finds there.
@@ -222,6 +334,14 @@ def _download_snapshot(repository: str, revision: str, destination: Path) -> Non
             raise DataError(repository, f"revision {revision}", problem, fix) from error
     _require_whole({file.name for file in part.iterdir()}, part)
     shutil.rmtree(part / ".cache", ignore_errors=True)  # the client's record of what is whole
+    if lock:
+        for file in sorted(part.iterdir()):
+            path = f"{snapshot_path(repository, revision)}/{file.name}"
+            if not lock.agrees(path, file):
+                problem = f"the hub has another {file.name} than when it was first fetched"
+                fix = f"delete its lines in {lock.file} to accept it"
+                raise DataError(repository, f"revision {revision}", problem, fix)
+            lock.add(path, file, f"https://huggingface.co/{repository}/tree/{revision}")
     replace_directory(part, destination)
 
 

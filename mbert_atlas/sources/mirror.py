@@ -12,6 +12,7 @@ from typing import Any, Self
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_path, damage_in_one_sentence, read_text, sha256_of
 from mbert_atlas.progress import track
+from mbert_atlas.sources.lock import LOCK
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, HubEntry, Register, checked_path
 
 MANIFEST = "MANIFEST.tsv"
@@ -156,15 +157,15 @@ def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, 
 def write_manifest(folder: Path | str, register: Register) -> int:
     """List every file of a folder in its MANIFEST.tsv, so that it is a mirror; return their number.
 
-    Hidden files and the README and manifest at its top are left out. Dataset, address and licence
-    are the register's, or else those of the older manifest; without both the dataset is ``own``,
-    and the user adds licence and source.
+    Hidden files, and README, manifest and lock at its top, are left out. Dataset, address and
+    licence are the register's, or else those of the older manifest; without both the dataset is
+    ``own``, and the user adds licence and source.
 
     Raises DataError if there is a manifest with a wrong line; AtlasError if there is no file.
     """
     folder = Path(folder)
     before = Mirror.read(folder) if (folder / MANIFEST).is_file() else None
-    names = [name for name in _visible_files(folder) if name not in {MANIFEST, "README.md"}]
+    names = [name for name in _visible_files(folder) if name not in {MANIFEST, LOCK, "README.md"}]
     if not names:
         raise AtlasError(f"{folder}: there are no files to list; fill the folder first.")
     rows: list[tuple[str, ...]] = [_COLUMNS]

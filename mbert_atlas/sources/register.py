@@ -4,21 +4,24 @@ A *path* here is always relative and the same everywhere: in a mirror folder, un
 folder and in a run's config, for example ``xnli/XNLI-1.0.zip``.
 """
 
+import datetime as dt
 import difflib
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mbert_atlas.config.reading import read_yaml, validate
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_text
+from mbert_atlas.files import read_sums
 
+SUMS = "SHA256SUMS"
+"""Name of a file that stands for a folder of files, which it lists as `sha256sum` does."""
 SNAPSHOT_FOLDER = "hf"
 """First part of the path of every hub snapshot."""
 SNAPSHOT_PATTERNS = ("*.json", "*.txt", "*.model", "model.safetensors")
@@ -40,6 +43,17 @@ class _Entry(BaseModel):
     notes: str = ""  # pitfalls, and what nobody has confirmed yet (UNVERIFIED)
 
 
+class OtherAddress(BaseModel):
+    """Where the same data lie as well, perhaps packed in another way."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(pattern=r"^https?://")
+    # By rest of path, where the bytes are others than at the first address; empty: the same.
+    sha256: dict[str, _Sha256] = {}
+    bytes: dict[str, int] = {}
+
+
 class FileEntry(_Entry):
     """One or more upstream files that share an address pattern."""
 
@@ -47,10 +61,20 @@ class FileEntry(_Entry):
     # First parts of the paths that belong to it; the whole rest of a path matches the pattern.
     folder: str = Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")
     pattern: str
-    # With {path} for the rest and {name} for a group of the pattern; none: manual download.
+    # With {path} for the rest and {name} for a group of the pattern, {date:%Y-%m-%d} for a group
+    # `date` (eight digits); none: manual download.
     url: str | None = Field(None, pattern=r"^https?://")
+    others: list[OtherAddress] = []  # tried in this order where the first one fails
+    # Days of the month on which dumps begin: in place of the date of a path, the nearest is taken.
+    days: list[int] = []
+    # Where archive.org describes the item that holds the file, with its size and MD5.
+    metadata: str | None = Field(None, pattern=r"^https?://")
+    # Address of each {part} of a folder that `url` lists: in the format of `sha256sum`, or as the
+    # Hugging Face hub lists a folder (JSON). The pattern then ends with SHA256SUMS.
+    parts: str | None = Field(None, pattern=r"^https?://")
     examples: list[str] = Field(min_length=1)  # rests of paths
     sha256: dict[str, _Sha256] = {}  # published checksums by rest of path
+    bytes: dict[str, int] = {}  # sizes, likewise
     access: Literal["open", "registration", "manual"] = "open"
     steps: str = ""  # how to get it manually; needed unless access is open
 
@@ -60,16 +84,21 @@ class FileEntry(_Entry):
             compiled = re.compile(self.pattern)
         except re.error as error:
             raise ValueError(f"pattern is not a regular expression ({error})") from error
-        for name in (*self.examples, *self.sha256):
+        for name in (*self.examples, *self.sha256, *self.bytes):
             if compiled.fullmatch(name) is None:
                 raise ValueError(f"{name!r} does not match the pattern")
         if self.access == "open" and self.url is None:
             raise ValueError("access is open, so it needs a url")
         if self.access != "open" and (self.url is not None or not self.steps):
             raise ValueError(f"access is {self.access}, so it needs steps and no url")
-        fields = {name for _, name, *_ in Formatter().parse(self.url or "") if name is not None}
-        if unknown := fields - {"path", *compiled.groupindex}:
-            raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
+        if self.parts and not self.pattern.endswith(f"/{SUMS}"):
+            raise ValueError(f"it has parts, so its pattern must end with /{SUMS}")
+        groups = {"path", *compiled.groupindex}
+        urls = [self.url, self.metadata, *(other.url for other in self.others)]
+        for url, names in [*((url, groups) for url in urls), (self.parts, groups | {"part"})]:
+            fields = {name for _, name, *_ in Formatter().parse(url or "") if name is not None}
+            if unknown := fields - names:
+                raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
         return self
 
 
@@ -95,12 +124,80 @@ class _RegisterFile(BaseModel):
 
 
 @dataclass(frozen=True)
+class Address:
+    """Where a file is, and what is known of it there."""
+
+    url: str
+    sha256: str | None = None
+    bytes: int | None = None
+    md5: str | None = None
+
+
+@dataclass(frozen=True)
 class SourceFile:
     """Where one path comes from."""
 
     entry: FileEntry
-    url: str | None  # none: it must be downloaded manually
-    sha256: str | None  # none: none was published
+    rest: str  # of the path, behind the folder
+    listed_sha256: str | None  # in the list of checksums
+    values: Mapping[str, Any]  # what addresses are filled with
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """All of them in their order; none: it must be downloaded manually."""
+        entry, rest = self.entry, self.rest
+        template = entry.parts if "part" in self.values else entry.url
+        if template is None:
+            return ()
+        sha256 = self.sha256
+        first = Address(template.format_map(self.values), sha256, entry.bytes.get(rest))
+        return first, *(
+            Address(
+                other.url.format_map(self.values),
+                other.sha256.get(rest, sha256),
+                other.bytes.get(rest, None if rest in other.sha256 else first.bytes),
+            )
+            for other in entry.others
+        )
+
+    @property
+    def url(self) -> str | None:
+        """The first address; none: it must be downloaded manually."""
+        return self.addresses[0].url if self.addresses else None
+
+    @property
+    def sha256(self) -> str | None:
+        """The registered checksum at the first address; none: none was published."""
+        return self.entry.sha256.get(self.rest, self.listed_sha256)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the path stands for the files of a folder."""
+        return self.entry.parts is not None and "part" not in self.values
+
+    @property
+    def date(self) -> dt.date | None:
+        """The date of a dump that may be replaced by another one; none: this is no such file."""
+        found: dt.date | None = self.values.get("date") if self.entry.days else None
+        return found
+
+    def at(self, day: dt.date) -> Self:
+        """Return the same file of another date."""
+        return replace(self, values={**self.values, "date": day})
+
+    def found_at(self, url: str) -> Self | None:
+        """Return the same file of the date that has an address; none: no date near it has."""
+        dated = (self.at(day) for day in self.nearest_dates())
+        return next((item for item in dated if item.url == url), None)
+
+    def nearest_dates(self) -> Iterator[dt.date]:
+        """Yield its date and those within a year on which a dump may have begun, nearest first."""
+        assert self.date is not None
+        yield self.date
+        for distance in range(1, 366):
+            for day in (self.date - dt.timedelta(distance), self.date + dt.timedelta(distance)):
+                if day.day in self.entry.days:
+                    yield day
 
 
 def checked_path(path: str) -> str:
@@ -114,17 +211,6 @@ def checked_path(path: str) -> str:
 def snapshot_path(repository: str, revision: str) -> str:
     """Return a hub snapshot's path in a mirror folder, ``hf/<organisation>--<name>@<hash>``."""
     return f"{SNAPSHOT_FOLDER}/{repository.replace('/', '--')}@{revision}"
-
-
-def _read_checksums(path: Path) -> dict[str, str]:
-    sums: dict[str, str] = {}
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
-        if match is None or match[2] in sums:
-            problem = "not `<sha256>  <path>`" if match is None else f"{match[2]} is repeated"
-            raise DataError(path, f"line {number}", problem, "correct the line")
-        sums[match[2]] = match[1]
-    return sums
 
 
 @dataclass(frozen=True)
@@ -147,7 +233,7 @@ class Register:
         for name, count in Counter(entry.id for entry in content.sources).items():
             if count > 1:
                 raise DataError(path, f"id {name}", "it is repeated", "rename one of them")
-        sums = _read_checksums(path.parent / content.checksums) if content.checksums else {}
+        sums = read_sums(path.parent / content.checksums) if content.checksums else {}
         return cls(path, content.sources, sums)
 
     def locate(self, path: str) -> SourceFile:
@@ -178,11 +264,28 @@ class Register:
         checked_path(path)
         for entry in sorted(self.files(), key=lambda entry: -len(entry.folder)):
             rest = path.removeprefix(f"{entry.folder}/")
-            if rest != path and (match := re.fullmatch(entry.pattern, rest)):
-                url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
-                return SourceFile(entry, url, entry.sha256.get(rest, self.checksums.get(path)))
+            if rest != path and (values := _values(entry, rest)):
+                return SourceFile(entry, rest, self.checksums.get(path), values)
         return None
 
     def files(self) -> list[FileEntry]:
         """Return the entries that are files, in the order of the register."""
         return [entry for entry in self.entries if isinstance(entry, FileEntry)]
+
+
+def _values(entry: FileEntry, rest: str) -> dict[str, Any] | None:
+    """Return what addresses are filled with; none: the rest of a path is not the entry's."""
+    values: dict[str, Any] = {"path": rest}
+    match = re.fullmatch(entry.pattern, rest)
+    if match is None and entry.parts:
+        above, _, values["part"] = rest.rpartition("/")
+        match = re.fullmatch(entry.pattern, f"{above}/{SUMS}")
+    if match is None:
+        return None
+    values |= match.groupdict()
+    if "date" in values:
+        try:
+            values["date"] = dt.date.fromisoformat(values["date"])
+        except ValueError:
+            return None  # there is no such day
+    return values

@@ -47,7 +47,8 @@ def _origin_in(config: Mapping[str, Any]) -> Callable[[Path], Mapping[str, str]]
     from mbert_atlas.sources.fetch import Sources, origin_of
     from mbert_atlas.sources.register import Register
 
-    sources = Sources(Register.read(ROOT / "resources/sources.yaml"), config.get("mirror"))
+    register = Register.read(ROOT / "resources/sources.yaml")
+    sources = Sources(register, config.get("mirror"), downloads=config["downloads"], notes=False)
 
     @cache  # an archive of many languages is hashed once
     def origin(path: Path) -> Mapping[str, str]:

@@ -1,6 +1,5 @@
 """Jobs of the rules in `workflow/rules/sources.smk`."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +19,38 @@ def miniature(snakemake: Snakemake) -> None:
 def fetch_file(snakemake: Snakemake) -> None:
     from mbert_atlas.sources.fetch import fetch
 
-    fetch(snakemake.wildcards.path, snakemake.output[0], _sources(snakemake.config))
+    fetch(snakemake.wildcards.path, snakemake.output[0], _sources(snakemake))
 
 
 def fetch_encoder(snakemake: Snakemake) -> None:
     from mbert_atlas.sources.fetch import fetch_snapshot
 
-    hub, sources = snakemake.params.hub, _sources(snakemake.config)
+    hub, sources = snakemake.params.hub, _sources(snakemake)
     fetch_snapshot(hub["repository"], hub["revision"], snakemake.output[0], sources)
 
 
 def fetch_all(snakemake: Snakemake) -> None:
-    from mbert_atlas.sources.fetch import fetch_all
+    from mbert_atlas.sources.batch import fetch_all
 
     paths, snapshots = snakemake.params.paths, snakemake.params.snapshots
-    fetch_all(paths, snapshots, snakemake.config["downloads"], _sources(snakemake.config))
+    fetch_all(paths, snapshots, snakemake.config["downloads"], _sources(snakemake))
 
 
-def _sources(config: Mapping[str, Any]) -> Any:
+def check_all(snakemake: Snakemake) -> None:
+    from mbert_atlas.errors import AtlasError
+    from mbert_atlas.sources.batch import check_all
+
+    paths, snapshots = snakemake.params.paths, snakemake.params.snapshots
+    findings = check_all(paths, snapshots, snakemake.config["downloads"], _sources(snakemake))
+    if lacking := sum(not one.is_usable for one in findings):
+        raise AtlasError(f"{lacking} of {len(findings)} sources cannot be had, see above.")
+
+
+def _sources(snakemake: Snakemake) -> Any:
     from mbert_atlas.sources.fetch import Sources
     from mbert_atlas.sources.register import Register
 
-    register = Register.read(ROOT / "resources/sources.yaml")
-    return Sources(register, config.get("mirror"), config["offline"])
+    register, config = Register.read(ROOT / "resources/sources.yaml"), snakemake.config
+    mirror, offline = config.get("mirror"), config["offline"]
+    exact, contact = snakemake.params.get("exact", ()), config.get("contact")
+    return Sources(register, mirror, offline, config["downloads"], exact, contact)

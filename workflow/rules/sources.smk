@@ -43,6 +43,7 @@ use rule job as fetch_file with:
     retries: 5
     localrule: True
     params:
+        exact=lambda wildcards: plan.exact_dumps & {wildcards.path},
         job={"function": "sources:fetch_file", "code": ""},
 
 
@@ -68,8 +69,21 @@ rule fetch:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        paths=[] if plan.config.miniature else sorted(plan.upstream_files),
+        paths=[] if plan.config.miniature else plan.upstream_files,
         snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],
+        exact=sorted(plan.exact_dumps),
         job={"function": "sources:fetch_all", "code": ""},
     script:
         "../scripts/job.py"
+
+
+use rule fetch as check_sources with:
+    """Ask whether everything that `fetch` gets can be had, and how much it is; nothing is downloaded."""
+    log:
+        "<results>/logs/check_sources.log",
+    retries: 0
+    params:
+        paths=[] if plan.config.miniature else plan.upstream_files,
+        snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],
+        exact=sorted(plan.exact_dumps),
+        job={"function": "sources:check_all", "code": ""},

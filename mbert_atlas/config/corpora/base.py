@@ -14,7 +14,7 @@ SAMPLE_SEED: Any = Field(
     None, ge=0, description="Seed of a random sample of `limit` items; none takes the first."
 )
 Split = Literal["train", "validation", "dev", "test"]
-_PLACEHOLDERS = "iso639_3, language, ntrex, pair, tatoeba, ud_code, ud_name, wiki"
+_PLACEHOLDERS = "dump, iso639_3, language, ntrex, pair, subdomain, tatoeba, ud_code, ud_name, wiki"
 
 
 def _upstream_path(path: str) -> str:
@@ -45,8 +45,8 @@ class Source(ConfigModel):
     """One upstream file and how to read it."""
 
     path: UpstreamPath
-    """Path in the mirror layout; may hold {language}, {wiki}, {pair}, {iso639_3}, {ntrex},
-    {tatoeba}, {ud_name}, {ud_code}."""
+    """Path in the mirror layout; may hold {language}, {wiki}, {subdomain}, {pair}, {iso639_3},
+    {ntrex}, {tatoeba}, {ud_name}, {ud_code}, {dump}."""
     format: str | None = Field(None, description="Reader; none takes the dataset's format.")
     partners: list[UpstreamPath] = Field([], min_length=0)
     """Files that belong to it: other side of a line-parallel pair, labels, links."""
@@ -116,6 +116,11 @@ class Corpus(ConfigModel):
             keys = ["files", "files_by_language", *filter(None, [self.parent_key])]
             ways = " or ".join(f"`{key}`" for key in keys)
             raise ValueError(f"give {ways}" + (", not both" if has_files else ""))
+        paths = [source.path for some in (self.files_by_language or {}).values() for source in some]
+        if getattr(self, "dump", None) is None and any(
+            "{dump}" in p for p in [*paths, self.files or ""]
+        ):
+            raise ValueError("a path has {dump}, so it needs `dump`, a date such as 20210420")
         field = type(self).model_fields.get("format")
         options = get_args(field.annotation) if field else ()
         formats = [name for option in options for name in get_args(option)]

@@ -31,9 +31,13 @@ class Wikipedia(Corpus):
     """Paragraphs of dumps."""
 
     reader = "corpora.wikipedia:read"
-    by_language = reads_large = is_running_text = one_file = True
+    by_language = reads_large = is_running_text = True
 
     corpus: Literal["wikipedia"] = CORPUS
+    dump: int | None = Field(None, ge=20010101, le=20991231)
+    """{dump} in `files`, such as 20210420: the dump of this date or, by language, the nearest."""
+    exact: bool = False
+    """Whether a missing dump of that date is an error; false: the nearest one is taken."""
     minimum_characters: int = Field(100, ge=1)
     """Shortest paragraph that is kept (Tanti et al. 2021, appendix A)."""
 

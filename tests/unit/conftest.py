@@ -1,0 +1,3 @@
+"""Fixtures of several modules."""
+
+from internet import internet as internet
