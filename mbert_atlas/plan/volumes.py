@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from mbert_atlas.files import read_json
+from mbert_atlas.files import read_json, read_sums
 from mbert_atlas.plan.estimate import read_numbers
 from mbert_atlas.plan.plan import Plan
+from mbert_atlas.sources.register import SUMS
 
 _OTHER_BYTES = 50_000.0  # a table of measurements, a figure, a page
 _SUBWORDS_OF_SENTENCE = 25.0
@@ -169,8 +170,8 @@ class Volumes:
     def _size(self, path: str) -> float:
         """Return the bytes of a file or folder."""
         real, downloads = Path(path), Path(self.config.downloads)
-        if downloads in real.parents:
-            real = self._upstream(str(real.relative_to(downloads))) or real
+        if downloads in real.parents and (files := self._upstream(real.relative_to(downloads))):
+            return float(sum(file.stat().st_size for file in files))
         if real.is_dir():
             return float(sum(item.stat().st_size for item in real.rglob("*") if item.is_file()))
         return float(real.stat().st_size) if real.exists() else self._expected_size(path)
@@ -225,7 +226,9 @@ class Volumes:
             return float(sizes.get(key, sizes.get(f"{key}_{part}", examples)))
         names = self.plan.upstream_names(name, [code]) if size else []
         files = [self._upstream(path) for path in names]
-        counts = [file.stat().st_size * _UNPACKED.get(file.suffix, 1) for file in files if file]
+        counts = [
+            file.stat().st_size * _UNPACKED.get(file.suffix, 1) for some in files for file in some
+        ]
         return sum(counts) / size if counts and all(files) else examples
 
     def _assumed(self, name: str) -> list[float]:
@@ -236,11 +239,15 @@ class Volumes:
         split = "dev" if split == "validation" else split
         return self._assumptions.get((item.corpus, split), [1000, 30, 0])
 
-    def _upstream(self, path: str) -> Path | None:
-        """Return an upstream file in the downloads or in the mirror, if it exists."""
+    def _upstream(self, path: Path | str) -> list[Path]:
+        """Return an upstream file in downloads or mirror, if it exists; of a folder, its parts."""
         folders = [folder for folder in (self.config.downloads, self.config.mirror) if folder]
         places = [Path(folder) / f"{path}{end}" for folder in folders for end in ("", ".xz")]
-        return next((place for place in places if place.is_file()), None)
+        found = [place for place in places if place.is_file()][:1]
+        if found and found[0].name == SUMS:
+            parts = (found[0].with_name(name) for name in read_sums(found[0]))
+            return [part for part in parts if part.is_file()]
+        return found
 
     def _pretraining(self, job: Any) -> Volume:
         if job.rule.name == "encode_head_texts":

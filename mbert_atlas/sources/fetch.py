@@ -216,11 +216,12 @@ def origin_of(path: str, file: Path | str, sources: Sources) -> dict[str, str]:
         line = copies.rows[copies.holder(path) or path]
         stated = {column: line.get(column, "") for column in ("dataset", "licence")}
         return stated | {"citation": held, "read_from": f"{path}: {held}"}
-    source = sources.register.locate(path)
+    source, locked = sources.register.locate(path), sources.locked(path)
+    entry = source.entry
     if held is None and not sources.holds(path, file, source):
-        problem = f"its sha256 is not the known one of {path}"
+        known = source.sha256 or (locked.sha256 if locked else "another one")
+        problem = f"its sha256 is {sha256_of(file)}, but it is {known} for {path}"
         raise DataError(file, "", problem, f"delete {file} and start again, so that it is fetched")
-    entry, locked = source.entry, sources.locked(path)
     used = locked.url if locked else ""
     read_from = held or used or source.url or entry.steps
     if source.date and not held:

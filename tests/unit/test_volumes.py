@@ -100,6 +100,20 @@ def test_existing_upstream_files_count_by_their_bytes(volumes, folder):
     assert volumes.size(f"downloads/{name}") == 5_000
 
 
+def test_a_folder_counts_with_its_parts(volumes):
+    dumps = volumes.config.datasets["wikipedia"]
+    path = "wikipedia-content/{wiki}wiki-20261101/SHA256SUMS"
+    volumes.config.datasets["wikipedia"] = dumps.model_copy(update={"files": path})
+    folder = Path("downloads/wikipedia-content/swwiki-20261101")
+    folder.mkdir(parents=True)
+    for name in ("p1.xml.bz2", "p9.xml.bz2"):
+        (folder / name).write_bytes(bytes(5_000))
+    lines = (f"{'0' * 64}  {name}\n" for name in ("p1.xml.bz2", "p9.xml.bz2"))
+    (folder / "SHA256SUMS").write_text("".join(lines))
+    assert volumes.dataset("wikipedia", ["sw"]).examples == 32
+    assert volumes.size(f"{folder}/SHA256SUMS") == 10_000
+
+
 def test_a_shift_runs_the_layers_above_once_for_each_weight(volumes):
     files = {"model": "runs/xnli-upper/seed1/model", "examples": ["xnli"]}
     base, texts = Shape(), volumes.store("xnli")
