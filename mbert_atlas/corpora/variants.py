@@ -38,14 +38,14 @@ def without_variants(text: str, language: str) -> tuple[str, int]:
     """
     if language not in _PREFERRED or "-{" not in text:
         return text, 0
-    opaque, found, total = list[str](), 1, 0
+    opaque, total = list[str](), 0
 
     def hide(match: re.Match[str]) -> str:
         opaque.append(match[0])
         return f"\0{len(opaque) - 1}\0"
 
     text = _OPAQUE.sub(hide, text.replace("\0", ""))
-    while found:  # the innermost first
+    for _ in range(10):  # as deep as MediaWiki goes, the innermost first
         text, found = _INNERMOST.subn(lambda match: _shown(match[1], language), text)
         total += found
     return re.sub("\0([0-9]+)\0", lambda match: opaque[int(match[1])], text), total

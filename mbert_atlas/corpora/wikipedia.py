@@ -48,7 +48,7 @@ class Article(NamedTuple):
     title: str
     text: str  # of the newest revision
     older: int = 0  # number of older revisions
-    variants: int = 0  # how often its text had several variants
+    variants: int = 0  # occurrences of -{...}-, which are resolved
 
 
 def read(job: ReadingJob) -> None:
@@ -136,7 +136,7 @@ def _rows(
             if article.older:
                 lines["older revisions"] += 1
             if article.variants:
-                lines["words in variants, of which one is kept"] += article.variants
+                lines["markup of variants resolved"] += article.variants
             yield [
                 (f"{code}-{article.id}-{number}", code, article.id, article.title, text)
                 for number, text in enumerate(kept)
