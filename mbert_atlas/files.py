@@ -222,6 +222,8 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
     path = Path(path)
     if not path.is_file():
         raise DataError(path, "", "no such file", "fetch it or correct the path")
+    with path.open("rb") as stream:  # a pointer or page keeps the suffix of an archive
+        require_data(stream.read(4096), path)
     opener = _OPENERS.get(path.suffix, open)
     with damage_in_one_sentence(path), opener(path, "rb") as stream:
         # The archive classes split lines in Python; a buffer does so in C, several times faster.

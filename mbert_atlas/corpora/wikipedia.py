@@ -37,6 +37,8 @@ from mbert_atlas.schemas import PARAGRAPHS
 
 _BATCH = 32  # articles that a worker process extracts at a time
 _QUOTE = {'"': "&quot;"}  # MediaWiki escapes it, and WikiExtractor's patterns rely on that
+# WikiExtractor replaces these by the date and time of the extraction.
+_NOW = re.compile(r"\{\{\s*CURRENT(?:YEAR|MONTH|DAY|HOUR|TIME)\s*\}\}", re.IGNORECASE)
 _SUMS = "SHA256SUMS"
 _COLUMNS = ["id", "title", "text"]
 
@@ -196,7 +198,7 @@ def _in_one_variant(article: Article, language: str) -> Article:
 
 def _plain_text(article: Article) -> str:
     """Return the text of an article; templates are not expanded, entities not escaped."""
-    title, markup = escape(article.title, _QUOTE), escape(article.text, _QUOTE)
+    title, markup = escape(article.title, _QUOTE), escape(_NOW.sub("", article.text), _QUOTE)
     extractor = Extractor(
         *(str(article.id), "", "", title, [markup]),
         # A name with which no title can begin, lest an article be taken for a template.

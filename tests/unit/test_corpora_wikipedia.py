@@ -129,6 +129,12 @@ def test_minimum_is_counted_in_characters(tmp_path: Path) -> None:
     assert [row["text"] for row in rows] == ["я" * 10, "a b" + "я" * 7]
 
 
+def test_no_text_depends_on_the_clock(tmp_path: Path) -> None:
+    text = "Prices of {{CURRENTYEAR}}, at {{ currenttime }} on {{CURRENTDAY}} {{CURRENTMONTH}}."
+    rows, _ = extract(write_dump(tmp_path / "d.xml", dump(page(1, "T", text))), minimum=5)
+    assert not re.search("[0-9]", rows[0]["text"])
+
+
 BROKEN = {
     "no paragraph": (dump(page(1, "T", "short")), r"no paragraph of 100 characters or more in 1"),
     "not a dump": ("<feed><entry/></feed>", r"root element is <feed>, not <mediawiki>"),

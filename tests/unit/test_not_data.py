@@ -138,6 +138,8 @@ def test_members_and_compressed_files(tmp_path: Path) -> None:
     pointer, message = NOT_DATA["LFS"]
     with pytest.raises(DataError, match=f"x.bz2: {message}"):
         of(dictionaries, "x.bz2")(tmp_path, bz2.compress(pointer))
+    with pytest.raises(DataError, match=f"x.bz2: {message}"):
+        of(dictionaries, "x.bz2")(tmp_path, pointer)  # not compressed
     with pytest.raises(DataError, match=r"x\.bz2: the file is empty"):
         of(dictionaries, "x.bz2")(tmp_path, bz2.compress(b""))
     with pytest.raises(DataError, match=rf"x\.tar\.gz:test: {message}"):
