@@ -176,12 +176,13 @@ DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarE
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
+_PROLOGUE = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?>.*?-->)\s*)*"
 _NOT_DATA = {  # what servers and version control deliver in place of a file -> how it begins
     "a Git LFS pointer": rb"version https://git-lfs\.github\.com/spec/",
     "a git-annex pointer": rb"(?:[./\\]*\.git)?[/\\]annex[/\\]objects[/\\]\S+\s",
     # A line of a corpus may begin with <html>, but no second tag follows there.
-    "an HTML page": rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+)?html\b[^>]*>\s*<",
-    "an error message of a server (XML)": rb"\s*(?:<\?xml[^>]*>\s*)?<Error\b[^>]*>\s*<",
+    "an HTML page": _PROLOGUE + rb"<(?:!doctype\s+)?html\b[^>]*>\s*<",
+    "an error message of a server (XML)": _PROLOGUE + rb"<Error\b[^>]*>\s*<",
     "an error message of a server": rb"(?:404: )?(?:Not Found|Entry not found)\s*\Z",
 }
 

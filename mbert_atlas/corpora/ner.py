@@ -1,10 +1,9 @@
 """Named entities of WikiANN (splits of Rahimi et al. 2019) and CoNLL-2003, one row a sentence.
 
 Formats: ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or
-the file named by the split in ``<language>.tar.gz``, alone or inside ``panx_dataset.zip``, which
-may be a tar.
-``panx``: lines ``word<TAB>tag``, plain or compressed (XTREME). ``conll2003``: lines of word, part
-of speech, chunk and tag with spaces between, ``-DOCSTART-`` before each document; a file, or
+the file named by the split in ``<language>.tar.gz``, alone or inside ``panx_dataset.zip``, a zip or
+tar. ``panx``: lines ``word<TAB>tag``, plain or compressed (XTREME). ``conll2003``: lines of word,
+part of speech, chunk and tag with spaces between, ``-DOCSTART-`` before each document; a file, or
 ``train.txt``, ``valid.txt`` (dev) or ``test.txt`` in a zip. Its tags, IOB1 as published, become
 IOB2.
 """
@@ -116,9 +115,8 @@ def _open(path: Path, format: str, language: str, member: str) -> Iterator[tuple
         with lines.open_member(path, member) as opened:
             yield opened
         return
-    inner = rf"{re.escape(language)}\.tar\.gz"
     with (
-        lines.open_member(path, inner) as (archive, packed),
+        lines.open_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
         gzip.open(packed) as unpacked,
         closing(lines.tar_members(cast(IO[bytes], unpacked), archive, member)) as members,
     ):

@@ -18,8 +18,8 @@ entities), a corpus in another script almost none."""
 _BENEFIT = 5
 """Letters in the script that a file is credited with, for the benefit of the doubt.
 
-So 20 letters, a foreign name or two, are no evidence, 21 are if none is in the script, and of 100
-letters 16 may be.
+So 20 letters, a foreign name or two, are no evidence; of 21 at least one has to be in the script,
+and of 100 at least 16.
 """
 _NAMES = {  # script (ISO 15924) -> what the Unicode names of its letters begin with
     **{"Arab": "ARABIC", "Armn": "ARMENIAN", "Beng": "BENGALI", "Cyrl": "CYRILLIC"},
@@ -60,9 +60,11 @@ def require_script(
     for character, number in letters.items():
         if script := script_of(character):
             counts[script] += number
-    own = sum(counts[script] for script in expected)
-    if own + _BENEFIT < LEAST_SHARE * (counts.total() + _BENEFIT):
+    in_script = sum(counts[script] for script in expected)
+    if in_script + _BENEFIT < LEAST_SHARE * (counts.total() + _BENEFIT):
         other, _ = counts.most_common(1)[0]
-        problem = f"{own / counts.total():.1%} of the letters are in the script of the language "
+        problem = (
+            f"{in_script / counts.total():.1%} of the letters are in the script of the language "
+        )
         problem += f"({scripts}), {counts[other] / counts.total():.0%} are {other.lower()}"
         raise DataError(path, f"language {language}", problem, fix)

@@ -65,17 +65,17 @@ def _codes_by_id(
     """Return our codes by WALS id: several for a language with romanised texts."""
     codes: dict[str, list[str]] = {}
     for language in (language for language in languages if language.wals_code):
-        found = [row for row in rows if row[1]["ID"] == language.wals_code]
-        if len(found) != 1:
-            rows_named = found or [row for row in rows if _has_name(language, row[1])]
-            listed = ", ".join(f"{row['ID']} {row['Name']} (line {n})" for n, row in rows_named)
+        rows_of_id = [row for row in rows if row[1]["ID"] == language.wals_code]
+        if len(rows_of_id) != 1:
+            candidates = rows_of_id or [row for row in rows if _has_name(language, row[1])]
+            listed = ", ".join(f"{row['ID']} {row['Name']} (line {n})" for n, row in candidates)
             problem = f"there is no id {language.wals_code!r}"
-            if found:
-                problem = f"id {language.wals_code!r} is there {len(found)} times"
-            fix = AGAIN if found else "correct wals_code in the table of languages"
+            if rows_of_id:
+                problem = f"id {language.wals_code!r} is there {len(rows_of_id)} times"
+            fix = AGAIN if rows_of_id else "correct wals_code in the table of languages"
             problem += f": {listed}" if listed else ""
             raise DataError(path, f"language {language.code}", problem, fix)
-        ((number, row),) = found
+        ((number, row),) = rows_of_id
         agrees = language.iso639_3 == row["ISO639P3code"] or language.genus == row["Genus"]
         if not (agrees or _has_name(language, row)):
             problem = f"{row['Name']} ({row['ISO639P3code']}, {row['Genus']}) is not "

@@ -46,8 +46,8 @@ def without_variants(text: str, language: str) -> tuple[str, int]:
 
     text = _OPAQUE.sub(hide, text.replace("\0", ""))
     for _ in range(10):  # as deep as MediaWiki goes, the innermost first
-        text, found = _INNERMOST.subn(lambda match: _shown(match[1], language), text)
-        total += found
+        text, number = _INNERMOST.subn(lambda match: _shown(match[1], language), text)
+        total += number
     return re.sub("\0([0-9]+)\0", lambda match: opaque[int(match[1])], text), total
 
 

@@ -10,7 +10,6 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
 from importlib.metadata import version
 from itertools import chain, islice
 from multiprocessing import get_context
@@ -107,8 +106,8 @@ def _parts(path: Path) -> list[Path]:
 def _place(name: str) -> tuple[int, list[str | int]]:
     """Return the first page of a part of a wiki (5 of ``p5p700``), then its name with numbers."""
     pages = re.search(r"p([0-9]+)p[0-9]+", name)
-    pieces = enumerate(re.split("([0-9]+)", name))
-    return int(pages[1]) if pages else 0, [int(one) if n % 2 else one for n, one in pieces]
+    parts = enumerate(re.split("([0-9]+)", name))
+    return int(pages[1]) if pages else 0, [int(part) if n % 2 else part for n, part in parts]
 
 
 def _rows(
@@ -145,12 +144,12 @@ def _rows(
             ]
 
     for file in files:
-        found = paragraphs(file)
-        first = list(islice(found, TEXTS))
+        rows_of_articles = paragraphs(file)
+        first = list(islice(rows_of_articles, TEXTS))
         # Codes of variants would be Latin letters.
         texts = (re.sub(r"-\{.*?\}-", "", row[4]) for rows in first for row in rows)
         require_script(texts, language.script, file, code)
-        yield from chain(first, found)
+        yield from chain(first, rows_of_articles)
     if not lines["paragraphs"]:
         problem = f"no paragraph of {minimum} characters or more in {lines['articles']} articles"
         place = ", ".join(map(str, files))
@@ -176,7 +175,7 @@ def plain_articles(
     with ProcessPoolExecutor(processes, get_context("fork")) as pool:
         try:
             while batch := list(islice(passing, _BATCH)):
-                running.append(pool.submit(partial(_extracted, language), batch))
+                running.append(pool.submit(_extracted, language, batch))
                 if len(running) > 4 * processes:
                     yield from running.popleft().result()
             while running:
