@@ -201,6 +201,31 @@ DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarE
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
+_PROLOGUE = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?>.*?-->)\s*)*"
+_NOT_DATA = {  # what servers and version control deliver in place of a file -> how it begins
+    "a Git LFS pointer": rb"version https://git-lfs\.github\.com/spec/",
+    "a git-annex pointer": rb"(?:[./\\]*\.git)?[/\\]annex[/\\]objects[/\\]\S+\s",
+    # A line of a corpus may begin with <html>, but no second tag follows there.
+    "an HTML page": _PROLOGUE + rb"<(?:!doctype\s+)?html\b[^>]*>\s*<",
+    "an error message of a server (XML)": _PROLOGUE + rb"<Error\b[^>]*>\s*<",
+    "an error message of a server": rb"(?:404: )?(?:Not Found|Entry not found)\s*\Z",
+}
+
+
+def require_data(start: bytes, place: Path | str) -> None:
+    """Raise a DataError if a file that begins like this is empty or stands for one not fetched.
+
+    That is a pointer of Git LFS or git-annex, an HTML page, or an error message of a server;
+    ``place`` is what to call the file.
+    """
+    start = start.removeprefix(b"\xef\xbb\xbf")
+    if not start:
+        raise DataError(place, "", "the file is empty", AGAIN)
+    for name, pattern in _NOT_DATA.items():
+        if re.match(pattern, start + b" ", re.IGNORECASE | re.DOTALL):
+            raise DataError(place, "", f"it is {name}, not the data", AGAIN)
+
+
 @contextmanager
 def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
     """Raise a DataError if the archive ``place`` turns out to be damaged while it is read."""
@@ -217,17 +242,20 @@ def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
 def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; ``.gz``, ``.tgz``, ``.bz2`` and ``.xz`` are decompressed.
 
-    Raises DataError if the file is missing, empty, cut short or damaged.
+    Raises DataError if the file is missing, empty, cut short, damaged, or no data, see
+    :func:`require_data`.
     """
     path = Path(path)
     if not path.is_file():
         raise DataError(path, "", "no such file", "fetch it or correct the path")
-    if path.stat().st_size == 0:
-        raise DataError(path, "", "the file is empty", AGAIN)
+    with path.open("rb") as stream:  # a pointer or page keeps the suffix of an archive
+        require_data(stream.read(4096), path)
     opener = _OPENERS.get(path.suffix, open)
     with damage_in_one_sentence(path), opener(path, "rb") as stream:
         # The archive classes split lines in Python; a buffer does so in C, several times faster.
-        yield cast(BinaryIO, io.BufferedReader(stream, 1 << 16))
+        buffered = io.BufferedReader(stream, 1 << 16)
+        require_data(buffered.peek(), path)
+        yield cast(BinaryIO, buffered)
 
 
 @contextmanager

@@ -236,8 +236,9 @@ class WorkflowPlan(Plan):
         """Return how the gold links of a bitext are read, as parameter."""
         if not self.gold(dataset, language):
             return []
-        gold = self.config.alignment.gold[dataset]
-        return list(self.described(gold, [language])["sources"][language])
+        described = self.described(self.config.alignment.gold[dataset], [language])
+        row = described["languages"][language]
+        return [source | {"language": row} for source in described["sources"][language]]
 
     def encoding_job(self, encoding: str) -> dict[str, str]:
         """Return the job that encodes examples, which uses the encoding of its task."""

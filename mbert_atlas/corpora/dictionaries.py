@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
-from mbert_atlas.corpora.lines import ascii_words, numbered_lines
+from mbert_atlas.corpora.lines import ascii_words, numbered_rows
 from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -23,7 +23,7 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
     A line is two words with white space between.
     """
     pairs, bad = list[tuple[str, str]](), BadRows("lines")
-    for number, line in numbered_lines(path, bad=bad):
+    for number, line in numbered_rows(path, bad=bad):
         words = ascii_words(line)
         if len(words) == 2:
             pairs.append((words[0], words[1]))

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbert_atlas.corpora.cards import STRICT, BadRows
-from mbert_atlas.corpora.lines import ascii_words, numbered_columns, numbered_lines
+from mbert_atlas.corpora.lines import ascii_words, numbered_columns, numbered_lines, numbered_rows
+from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
+from mbert_atlas.languages import Language
 
 Link = tuple[int, int]
 _FILES = {"xlwa": 1, "naacl": 3}  # how many files a format has
@@ -37,16 +39,18 @@ class _Link(NamedTuple):
 _Pairs = Iterator[tuple[GoldSentence, list[_Link]]]
 
 
-def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
-    """Read gold alignments.
+def read_gold(
+    paths: Path | Sequence[Path], format: str, language: Language | None = None
+) -> list[GoldSentence]:
+    """Read gold alignments of English and a language, whose script is checked if it is given.
 
     ``xlwa`` is one file: English words, other words and Pharaoh links from 0 in three tab-separated
     columns. ``naacl`` is three: source sentences and target sentences as ``<s snum=1> ... </s>``,
     then links ``snum source target [S|P]`` from 1, where 0 is the empty word and is ignored. Its
     few links past the end of a sentence (WPT-05 has one) are dropped, see :class:`BadRows`.
 
-    Raises DataError for a link outside its sentence, a malformed line, or files that do not belong
-    together; names file and line.
+    Raises DataError for a link outside its sentence, a malformed line, files that do not belong
+    together, or another language; names file and line.
     """
     paths = [paths] if isinstance(paths, Path) else paths
     if len(paths) != _FILES.get(format):
@@ -70,6 +74,12 @@ def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
     bad.require_few(inside)
     if not sentences:
         raise DataError(paths[0], "", "no sentence in it", "fetch the file again")
+    if language:
+        fix, path = "are the sides exchanged? correct the source's path or language", paths[:2][-1]
+        english = (" ".join(sentence.source_tokens) for sentence in sentences)
+        other = (" ".join(sentence.target_tokens) for sentence in sentences)
+        require_script(english, "Latn", paths[0], "en", fix)
+        require_script(other, language.script, path, language.code, fix)
     return sentences
 
 
@@ -91,7 +101,7 @@ def _naacl(source: Path, target: Path, links: Path) -> _Pairs:
         problem = f"is not in both this file and {source}"
         raise DataError(target, place, problem, "use files that belong together")
     by_sentence: dict[int, list[_Link]] = {snum: [] for snum in sources}
-    for number, line in numbered_lines(links):
+    for number, line in numbered_rows(links):
         fields = ascii_words(line)
         kind = fields[3] if len(fields) > 3 else "S"
         is_link = len(fields) in (3, 4, 5) and all(map(str.isdecimal, fields[:3]))

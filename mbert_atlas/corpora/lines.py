@@ -13,7 +13,7 @@ from typing import IO, Any, cast, get_args
 
 from mbert_atlas.corpora.cards import STRICT, BadRows
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes
+from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes, require_data
 
 
 def decoded_lines(
@@ -56,17 +56,23 @@ def ascii_words(text: str) -> list[str]:
 
 @contextmanager
 def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open a file, or the member of a zip or gzipped tar whose path matches a regular expression.
+    """Open a file, or the member of a zip or tar whose path matches a regular expression.
 
-    ``.zip``, ``.tar.gz`` and ``.tgz`` are archives; for other files see :func:`open_bytes`. The
+    ``.zip``, ``.tar``, ``.tar.gz`` and ``.tgz`` are archives, and the content decides whether one
+    of the first two is a zip or a tar; for other files see :func:`open_bytes`. The
     ``pattern`` is matched with the end of the member's path, from a ``/`` or from the start. Yields
     what to call it in errors, and a stream of its bytes.
 
-    Raises DataError if the file is missing or damaged, or if a zip does not hold exactly one such
-    member, resource forks of macOS aside, or a tar none.
+    Raises DataError if the file is missing or damaged, if it or the member is no data, see
+    :func:`require_data`, or if a zip does not hold exactly one such member, resource forks of macOS
+    aside, or a tar none.
     """
     with open_bytes(path) as stream:
-        if str(path).endswith(".zip"):
+        is_archive = str(path).endswith((".zip", ".tar"))
+        is_zip = is_archive and stream.read(2) == b"PK"
+        if is_archive:
+            stream.seek(0)
+        if is_zip:
             with zipfile.ZipFile(stream) as archive:
                 names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
                 members = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
@@ -74,8 +80,9 @@ def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]
                     raise _no_member(path, pattern, f"{len(members)} such members", names)
                 with archive.open(members[0]) as content:
                     buffered = BufferedReader(cast(RawIOBase, content), 1 << 16)
+                    require_data(buffered.peek(), f"{path}:{members[0]}")
                     yield f"{path}:{members[0]}", buffered
-        elif str(path).endswith((".tar.gz", ".tgz")):
+        elif is_archive or str(path).endswith((".tar.gz", ".tgz")):
             # What follows the member is not read, so damage there goes unnoticed.
             with closing(tar_members(stream, path, pattern)) as found:
                 yield next(found)
@@ -91,7 +98,7 @@ def tar_members(
     The ``archive`` is already decompressed, since the tarfile module takes a compressed one that is
     cut short for a shorter one; ``place`` is what to call it in errors.
 
-    Raises DataError if the archive is damaged or has no such file.
+    Raises DataError if the archive is damaged or has no such file, or if one is no data.
     """
     names, is_found = list[str](), False
     with damage_in_one_sentence(place), tarfile.open(fileobj=archive, mode="r|") as opened:
@@ -99,7 +106,10 @@ def tar_members(
             content = opened.extractfile(member) if member.isfile() else None
             if content is not None and re.search(rf"(?:^|/){pattern}$", member.name):
                 is_found = True
-                yield f"{place}:{member.name}", content
+                # tarfile's own buffer is smaller, and peeks at one block.
+                buffered = BufferedReader(cast(RawIOBase, content), 1 << 16)
+                require_data(buffered.peek(), f"{place}:{member.name}")
+                yield f"{place}:{member.name}", buffered
             names.append(member.name)
     if not is_found:
         raise _no_member(place, pattern, "no such member", names)
@@ -123,9 +133,34 @@ def numbered_lines(
     """Yield (line number, line) of a text file or of the ``member`` of an archive.
 
     See :func:`open_member` for files, members and errors, :func:`decoded_lines` for ``bad``.
+
+    Raises DataError also if all lines are blank.
     """
     with open_member(path, member) as (place, content):
-        yield from decoded_lines(content, place, bad)
+        numbered = decoded_lines(content, place, bad)
+        for number, line in numbered:
+            yield number, line
+            if line.strip():
+                break
+        else:
+            if not (bad and bad.reasons):  # else lines were left out, which has its own error
+                raise DataError(place, "", "there is no text in it", f"drop it, or {AGAIN}")
+        yield from numbered
+
+
+def numbered_rows(
+    path: Path | str, member: str = "", bad: BadRows | None = STRICT
+) -> Generator[tuple[int, str], None, None]:
+    """Yield :func:`numbered_lines` without empty ones at the end, which are no rows."""
+    empty: list[tuple[int, str]] = []
+    with closing(numbered_lines(path, member, bad)) as numbered:
+        for number, line in numbered:
+            if line.strip(" "):
+                yield from empty
+                yield number, line
+                empty.clear()
+            else:
+                empty.append((number, line))
 
 
 def parallel_lines(
@@ -136,7 +171,7 @@ def parallel_lines(
     Files are given with the members of archives, see :func:`numbered_lines`. ``bad`` collects pairs
     of lines that are not UTF-8; without it the first raises an error.
 
-    Raises DataError if one file has more lines than the other.
+    Raises DataError if one file has more lines than the other, but for an empty last line.
     """
     # closing: a half-read generator would keep its archive open until it is collected.
     with (
@@ -146,7 +181,10 @@ def parallel_lines(
         for one, other in zip_longest(left, right):
             if one is None or other is None:
                 longer, shorter = (first, second) if other is None else (second, first)
-                number, _ = one or other
+                number, text = one or other
+                rest = left if other is None else right
+                if not text.strip(" ") and next(rest, None) is None:
+                    return
                 problem = f"has no counterpart: {_name(*shorter)} ends at line {number - 1}"
                 fix = "fetch both files again; line-parallel files must have equally many lines"
                 raise DataError(_name(*longer), f"line {number}", problem, fix)
@@ -178,14 +216,14 @@ def split_columns(line: str, width: int, path: Path | str, number: int) -> list[
 def numbered_columns(
     path: Path | str, member: str = "", *, least: int, most: int = sys.maxsize, bad: BadRows
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, columns) of a tab-separated file, see :func:`numbered_lines`.
+    """Yield (line number, columns) of a tab-separated file, see :func:`numbered_rows`.
 
     The first line decides how many columns there must be, within ``least`` and ``most``. ``bad``
     collects wrong lines.
     """
     width = 0
-    with closing(numbered_lines(path, member, bad)) as lines:
-        for number, line in lines:
+    with closing(numbered_rows(path, member, bad)) as rows:
+        for number, line in rows:
             width = width or min(max(line.count("\t") + 1, least), most)
             with bad:
                 yield number, split_columns(line, width, path, number)

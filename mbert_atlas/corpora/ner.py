@@ -1,9 +1,9 @@
 """Named entities of WikiANN (splits of Rahimi et al. 2019) and CoNLL-2003, one row a sentence.
 
 Formats: ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or
-the file named by the split in ``<language>.tar.gz``, alone or inside ``panx_dataset.zip``.
-``panx``: lines ``word<TAB>tag``, plain or compressed (XTREME). ``conll2003``: lines of word, part
-of speech, chunk and tag with spaces between, ``-DOCSTART-`` before each document; a file, or
+the file named by the split in ``<language>.tar.gz``, alone or inside ``panx_dataset.zip``, a zip or
+tar. ``panx``: lines ``word<TAB>tag``, plain or compressed (XTREME). ``conll2003``: lines of word,
+part of speech, chunk and tag with spaces between, ``-DOCSTART-`` before each document; a file, or
 ``train.txt``, ``valid.txt`` (dev) or ``test.txt`` in a zip. Its tags, IOB1 as published, become
 IOB2.
 """
@@ -110,8 +110,8 @@ def _sentences(
 
 @contextmanager
 def _open(path: Path, format: str, language: str, member: str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open a file or the member of an archive, which may be in a zip of the archives."""
-    if format != "rahimi" or path.suffix != ".zip":
+    """Open a file or the member of an archive, which may be in a zip or tar of the archives."""
+    if format != "rahimi" or path.suffix not in (".zip", ".tar"):
         with lines.open_member(path, member) as opened:
             yield opened
         return

@@ -107,7 +107,7 @@ def _require_label(path: Path, pair: _Pair) -> None:
 
 def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     part = "dev_matched" if split == "dev" else split
-    for number, line in lines.numbered_lines(path, rf"multinli_1\.0_{part}\.jsonl", bad):
+    for number, line in lines.numbered_rows(path, rf"multinli_1\.0_{part}\.jsonl", bad):
         try:
             value = json.loads(line)
             identifier, premise, hypothesis, label, genre = (value[key] for key in _MULTINLI_KEYS)
@@ -132,7 +132,7 @@ def _rows_with_header(
     path: Path, wanted: Sequence[str], member: str, bad: BadRows, language: str = ""
 ) -> Iterator[_Pair]:
     """Yield the pairs of a table; with a language, those whose last wanted column names it."""
-    numbered = lines.numbered_lines(path, member, bad=None)
+    numbered = lines.numbered_rows(path, member, bad=None)
     names = next(numbered, (0, ""))[1].split("\t")
     if missing := [name for name in wanted if name not in names]:
         problem = f"the header lacks {', '.join(missing)} (it has {lines.short_list(names)})"

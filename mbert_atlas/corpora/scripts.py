@@ -15,7 +15,12 @@ LEAST_SHARE = 0.2
 
 WikiANN, Tatoeba, MUSE and Universal Dependencies in 34 languages have at least 84% (Chinese
 entities), a corpus in another script almost none."""
-_FEWEST_LETTERS = 100  # fewer are no evidence
+_BENEFIT = 5
+"""Letters in the script that a file is credited with, for the benefit of the doubt.
+
+So 20 letters, a foreign name or two, are no evidence; of 21 at least one has to be in the script,
+and of 100 at least 16.
+"""
 _NAMES = {  # script (ISO 15924) -> what the Unicode names of its letters begin with
     **{"Arab": "ARABIC", "Armn": "ARMENIAN", "Beng": "BENGALI", "Cyrl": "CYRILLIC"},
     **{"Deva": "DEVANAGARI", "Ethi": "ETHIOPIC", "Geor": "GEORGIAN", "Grek": "GREEK"},
@@ -44,8 +49,9 @@ def require_script(
 ) -> None:
     """Raise a DataError if less than ``LEAST_SHARE`` of the letters are in the language's script.
 
-    The first ``TEXTS`` texts count. ``scripts`` are those of the language (ISO 15924), blanks
-    between; with none, or an unknown one, nothing is checked. The error ends with ``fix``.
+    The first ``TEXTS`` texts count; a few letters are no evidence. ``scripts`` are those of the
+    language (ISO 15924), blanks between; with none, or an unknown one, nothing is checked. The
+    error ends with ``fix``.
     """
     if not scripts or not _NAMES.keys() >= set(scripts.split()):
         return
@@ -54,9 +60,11 @@ def require_script(
     for character, number in letters.items():
         if script := script_of(character):
             counts[script] += number
-    share = sum(counts[script] for script in expected) / max(counts.total(), 1)
-    if counts.total() >= _FEWEST_LETTERS and share < LEAST_SHARE:
+    in_script = sum(counts[script] for script in expected)
+    if in_script + _BENEFIT < LEAST_SHARE * (counts.total() + _BENEFIT):
         other, _ = counts.most_common(1)[0]
-        problem = f"{share:.1%} of the letters are in the script of the language ({scripts}), "
-        problem += f"{counts[other] / counts.total():.0%} are {other.lower()}"
+        problem = (
+            f"{in_script / counts.total():.1%} of the letters are in the script of the language "
+        )
+        problem += f"({scripts}), {counts[other] / counts.total():.0%} are {other.lower()}"
         raise DataError(path, f"language {language}", problem, fix)

@@ -17,7 +17,7 @@ from mbert_atlas.schemas import TYPOLOGY
 _COLUMNS = {
     "languages": ("ID", "Name", "ISO639P3code", "Genus"),
     "values": ("Language_ID", "Parameter_ID", "Code_ID"),
-    "codes": ("ID", "Name", "Number"),
+    "codes": ("ID", "Name"),
 }
 
 
@@ -26,17 +26,18 @@ def read(job: ReadingJob) -> None:
 
     The files are ``languages.csv``, ``values.csv`` and ``codes.csv``; ``value`` is the number of
     the value in the feature and its name. A language is found by its ``wals_code``, and its ISO
-    code, genus or name must agree; a language without one is left out. Values without a code are
-    bad rows.
+    code, genus or name must agree: WALS has Oromo as ``Oromo (West-Central)``. A language without
+    one is left out. Values without a code are bad rows.
 
-    Raises DataError if a column is missing, or an id is unknown or is another language's.
+    Raises DataError if a column is missing, or an id is unknown, another language's or there twice.
     """
     origins = job.origins(*job.upstreams)
     tables = {path.name.partition(".")[0]: path for item in job.upstreams for path in item.paths}
     languages = [upstream.language for upstream in job.upstreams]
     rows = {name: list(_rows(tables[name], columns)) for name, columns in _COLUMNS.items()}
     codes = _codes_by_id(languages, rows["languages"], tables["languages"])
-    names = {row["ID"]: f"{row['Number']} {row['Name']}" for _, row in rows["codes"]}
+    # Releases before 2013 have no column Number; the id ends with it in all of them.
+    names = {row["ID"]: f"{row['ID'].rpartition('-')[2]} {row['Name']}" for _, row in rows["codes"]}
     used = [code for some in codes.values() for code in some]
     card = Card("WALS", " ".join(used), bad=BadRows("values"))
     entries: list[tuple[str, str, str]] = []
@@ -62,24 +63,32 @@ def _codes_by_id(
     languages: Sequence[Language], rows: Sequence[tuple[int, dict[str, str]]], path: Path
 ) -> dict[str, list[str]]:
     """Return our codes by WALS id: several for a language with romanised texts."""
-    by_id = {row["ID"]: (number, row) for number, row in rows}
     codes: dict[str, list[str]] = {}
-    fix = "correct wals_code in the table of languages"
     for language in (language for language in languages if language.wals_code):
-        if language.wals_code not in by_id:
+        rows_of_id = [row for row in rows if row[1]["ID"] == language.wals_code]
+        if len(rows_of_id) != 1:
+            candidates = rows_of_id or [row for row in rows if _has_name(language, row[1])]
+            listed = ", ".join(f"{row['ID']} {row['Name']} (line {n})" for n, row in candidates)
             problem = f"there is no id {language.wals_code!r}"
+            if rows_of_id:
+                problem = f"id {language.wals_code!r} is there {len(rows_of_id)} times"
+            fix = AGAIN if rows_of_id else "correct wals_code in the table of languages"
+            problem += f": {listed}" if listed else ""
             raise DataError(path, f"language {language.code}", problem, fix)
-        number, row = by_id[language.wals_code]
-        if (
-            language.iso639_3 != row["ISO639P3code"]
-            and language.name.lower() != row["Name"].lower()
-            and language.genus != row["Genus"]
-        ):
+        ((number, row),) = rows_of_id
+        agrees = language.iso639_3 == row["ISO639P3code"] or language.genus == row["Genus"]
+        if not (agrees or _has_name(language, row)):
             problem = f"{row['Name']} ({row['ISO639P3code']}, {row['Genus']}) is not "
             problem += f"{language.name} ({language.iso639_3}, {language.genus})"
+            fix = "correct wals_code in the table of languages"
             raise DataError(path, f"line {number}", problem, fix)
         codes.setdefault(language.wals_code, []).append(language.code)
     return codes
+
+
+def _has_name(language: Language, row: dict[str, str]) -> bool:
+    """Return whether a row has the language's name, perhaps with a dialect: ``Name (Dialect)``."""
+    return f"{row['Name'].lower()} (".startswith(f"{language.name.lower()} (")
 
 
 def features_of(table: pa.Table) -> dict[str, dict[str, str]]:

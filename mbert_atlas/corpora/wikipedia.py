@@ -1,29 +1,45 @@
-"""Wikipedia dumps to paragraphs of plain text, by WikiExtractor."""
+"""Wikipedia to paragraphs of plain text: dumps by WikiExtractor, or text that others extracted.
 
+A file is a MediaWiki XML dump, plain or compressed; a ``.parquet`` of the dataset
+``wikimedia/wikipedia`` of the Hugging Face hub, whose text is already plain; or ``SHA256SUMS``,
+which lists such files next to it, as Wikimedia's content exports have it. See docs/wikipedia.md.
+"""
+
+import re
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from wikiextractor.extract import _DEFAULT_IGNORED_TAG_PATTERNS, Extractor, ignoreTag
 
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import ReadingJob
+from mbert_atlas.corpora.lines import numbered_rows
 from mbert_atlas.corpora.samples import Row, write_in_groups
+from mbert_atlas.corpora.scripts import TEXTS, require_script
+from mbert_atlas.corpora.variants import without_variants
 from mbert_atlas.errors import DataError, TransientError
-from mbert_atlas.files import open_bytes
+from mbert_atlas.files import AGAIN, open_bytes, sha256_of
+from mbert_atlas.languages import Language
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import PARAGRAPHS
 
 _BATCH = 32  # articles that a worker process extracts at a time
 _QUOTE = {'"': "&quot;"}  # MediaWiki escapes it, and WikiExtractor's patterns rely on that
+# WikiExtractor replaces these by the date and time of the extraction.
+_NOW = re.compile(r"\{\{\s*CURRENT(?:YEAR|MONTH|DAY|HOUR|TIME)\s*\}\}", re.IGNORECASE)
+_SUMS = "SHA256SUMS"
+_COLUMNS = ["id", "title", "text"]
 
 
 class Article(NamedTuple):
@@ -31,64 +47,135 @@ class Article(NamedTuple):
 
     id: int
     title: str
-    text: str
+    text: str  # of the newest revision
+    older: int = 0  # number of older revisions
+    variants: int = 0  # occurrences of -{...}-, which are resolved
 
 
 def read(job: ReadingJob) -> None:
-    """Extract the paragraphs of a ``pages-articles`` dump, as Tanti et al. (2021) do.
+    """Extract the paragraphs of one Wikipedia, as Tanti et al. (2021) do.
 
-    A paragraph is a line of WikiExtractor's output; lines shorter than ``minimum_characters``
-    (headings, captions, leftovers of lists) are dropped. Templates are not expanded: the paper's
-    version effectively dropped them, and it saves a pass over the dump. The table has the columns
-    of ``schemas.PARAGRAPHS``.
+    A paragraph is a line of WikiExtractor's output, or of the text of a Parquet file; lines shorter
+    than ``minimum_characters`` (headings, captions, leftovers of lists) are dropped. Templates are
+    not expanded: the paper's version effectively dropped them, and it saves a pass over the dump.
+    Of a page that occurs in several files the first counts. The table has the columns of
+    ``schemas.PARAGRAPHS``.
 
-    Raises DataError if the dump is no MediaWiki export; TransientError if a worker process dies.
+    Raises DataError if a file is no MediaWiki export or Parquet of articles, is not what
+    ``SHA256SUMS`` lists, or is in another language; TransientError if a worker process dies.
     """
     (upstream,), minimum = job.upstreams, job.options["minimum_characters"]
-    (file,), code = upstream.files, upstream.language.code
-    origins, pages, lines = job.origins(upstream), Counter[str](), Counter[str]()
-    articles = plain_articles(file.path, pages, job.threads)
-    write_in_groups(_paragraphs(articles, file.path, code, minimum, lines), PARAGRAPHS, job.output)
-    card = Card("Wikipedia", code, tool=f"wikiextractor {version('wikiextractor')}")
-    card.notes.append("templates are dropped, not expanded")
+    language, origins = upstream.language, job.origins(upstream)
+    files = [part for path in upstream.paths for part in _parts(path)]
+    pages, lines = Counter[str](), Counter[str]()
+    rows = _rows(files, language, minimum, job.threads, pages, lines)
+    write_in_groups(rows, PARAGRAPHS, job.output)
+    card = Card("Wikipedia", language.code)
+    if any(path.suffix != ".parquet" for path in files):
+        card.tool = f"wikiextractor {version('wikiextractor')}"
+        card.notes.append("templates are dropped, not expanded")
     card.dropped[f"line: shorter than {minimum} characters"] = lines.pop("short")
+    for kind in ("older revisions", "already in another file"):
+        card.dropped[f"page: {kind}"] = lines.pop(kind, 0)
     card.counts.update({"pages": pages.total(), **lines})
     for kind in pages.keys() - {"articles"}:
         card.dropped[f"page: {kind}"] = pages[kind]
-    card.write(job.card, upstream.paths, origins)
+    card.write(job.card, [*upstream.paths, *files], origins)
 
 
-def _paragraphs(
-    articles: Iterable[Article], dump: Path, language: str, minimum: int, lines: Counter[str]
+def _parts(path: Path) -> list[Path]:
+    """Return the files that ``SHA256SUMS`` lists, by their first page; any other file itself."""
+    if path.name != _SUMS:
+        return [path]
+    fix = f"delete {path}, and the next start fetches it again"
+    parts = dict[str, Path]()
+    for number, line in numbered_rows(path):
+        match = re.fullmatch(r"([0-9a-fA-F]{64})\s+\*?(?:\./)?([^/\\]+?)\s*", line)
+        if match is None:
+            problem = f"{line!r} is not a SHA-256 and the name of a file next to this one"
+            raise DataError(path, f"line {number}", problem, fix)
+        part = path.parent / match[2]
+        if not part.is_file():
+            raise DataError(part, "", f"no such file, although {path} lists it", fix)
+        if sha256_of(part) != match[1].lower():
+            raise DataError(part, "", f"its SHA-256 is not that of {path}", fix)
+        parts[match[2]] = part
+    return [parts[name] for name in sorted(parts, key=_place)]
+
+
+def _place(name: str) -> tuple[int, list[str | int]]:
+    """Return the first page of a part of a wiki (5 of ``p5p700``), then its name with numbers."""
+    pages = re.search(r"p([0-9]+)p[0-9]+", name)
+    parts = enumerate(re.split("([0-9]+)", name))
+    return int(pages[1]) if pages else 0, [int(part) if n % 2 else part for n, part in parts]
+
+
+def _rows(
+    files: Sequence[Path],
+    language: Language,
+    minimum: int,
+    processes: int,
+    pages: Counter[str],
+    lines: Counter[str],
 ) -> Generator[list[Row], None, None]:
-    for article in articles:
-        texts = [line.replace("\t", " ").strip() for line in article.text.split("\n")]
-        kept = [text for text in texts if len(text) >= minimum]
-        lines["short"] += sum(0 < len(text) < minimum for text in texts)
-        lines["articles"] += 1
-        lines["articles without a paragraph"] += not kept
-        lines["paragraphs"] += len(kept)
-        yield [
-            (f"{language}-{article.id}-{number}", language, article.id, article.title, text)
-            for number, text in enumerate(kept)
-        ]
+    """Yield the paragraphs of each article."""
+    code, seen = language.code, set[int]()
+
+    def paragraphs(file: Path) -> Iterator[list[Row]]:
+        for article in plain_articles(file, pages, processes, code):
+            if len(files) > 1:  # the ids of an encyclopedia take half a gigabyte
+                if article.id in seen:
+                    lines["already in another file"] += 1
+                    continue
+                seen.add(article.id)
+            texts = [line.replace("\t", " ").strip() for line in article.text.split("\n")]
+            kept = [text for text in texts if len(text) >= minimum]
+            lines["short"] += sum(0 < len(text) < minimum for text in texts)
+            lines["articles"] += 1
+            lines["articles without a paragraph"] += not kept
+            lines["paragraphs"] += len(kept)
+            if article.older:
+                lines["older revisions"] += 1
+            if article.variants:
+                lines["markup of variants resolved"] += article.variants
+            yield [
+                (f"{code}-{article.id}-{number}", code, article.id, article.title, text)
+                for number, text in enumerate(kept)
+            ]
+
+    for file in files:
+        rows_of_articles = paragraphs(file)
+        first = list(islice(rows_of_articles, TEXTS))
+        # Codes of variants would be Latin letters.
+        texts = (re.sub(r"-\{.*?\}-", "", row[4]) for rows in first for row in rows)
+        require_script(texts, language.script, file, code)
+        yield from chain(first, rows_of_articles)
     if not lines["paragraphs"]:
         problem = f"no paragraph of {minimum} characters or more in {lines['articles']} articles"
-        raise DataError(dump, "", problem, "use a larger dump or a lower minimum")
+        place = ", ".join(map(str, files))
+        raise DataError(place, "", problem, "use a larger dump or a lower minimum")
 
 
-def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Iterator[Article]:
+def plain_articles(
+    dump: Path, pages: Counter[str], processes: int = 1, language: str = ""
+) -> Iterator[Article]:
     """Yield the :func:`articles` of a dump as plain text, one line a paragraph, in their order.
 
-    Raises TransientError if a worker process dies.
+    The text of a Parquet file is plain already. The language decides whether there are variants.
+
+    Raises DataError for a file that cannot be read; TransientError if a worker process dies.
     """
+    if dump.suffix == ".parquet":
+        for article in track(_extracted_by_others(dump, pages), f"articles of {dump.name}"):
+            yield _in_one_variant(article, language)
+        return
     passing = track(articles(dump, pages), f"articles of {dump.name}")
     running: deque[Future[list[Article]]] = deque()
     # Forked: a process that is started afresh would run the job's script again.
     with ProcessPoolExecutor(processes, get_context("fork")) as pool:
         try:
             while batch := list(islice(passing, _BATCH)):
-                running.append(pool.submit(_extracted, batch))
+                running.append(pool.submit(_extracted, language, batch))
                 if len(running) > 4 * processes:
                     yield from running.popleft().result()
             while running:
@@ -98,13 +185,19 @@ def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Itera
             raise TransientError(f"{problem}; start again with more.") from error
 
 
-def _extracted(batch: list[Article]) -> list[Article]:
-    return [article._replace(text=_plain_text(article)) for article in batch]
+def _extracted(language: str, batch: list[Article]) -> list[Article]:
+    in_one_variant = [_in_one_variant(article, language) for article in batch]
+    return [article._replace(text=_plain_text(article)) for article in in_one_variant]
+
+
+def _in_one_variant(article: Article, language: str) -> Article:
+    text, variants = without_variants(article.text, language)
+    return article._replace(text=text, variants=variants)
 
 
 def _plain_text(article: Article) -> str:
     """Return the text of an article; templates are not expanded, entities not escaped."""
-    title, markup = escape(article.title, _QUOTE), escape(article.text, _QUOTE)
+    title, markup = escape(article.title, _QUOTE), escape(_NOW.sub("", article.text), _QUOTE)
     extractor = Extractor(
         *(str(article.id), "", "", title, [markup]),
         # A name with which no title can begin, lest an article be taken for a template.
@@ -118,26 +211,33 @@ def _plain_text(article: Article) -> str:
 def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
     """Yield the markup of the articles of a dump: main namespace, no redirects, not empty.
 
-    The dump is ``pages-articles.xml``, plain or compressed, in any encoding of XML. ``pages``
-    counts ``articles`` and, by the reason, the other pages as they pass.
+    The dump is a MediaWiki XML export, plain or compressed, in any encoding of XML. Of several
+    revisions of a page the newest counts. ``pages`` counts ``articles`` and, by the reason, the
+    other pages as they pass.
 
     Raises DataError if the dump is damaged, not well-formed, or not a MediaWiki export.
     """
+    root: ElementTree.Element | None = None
+    page, revisions, newest = ElementTree.Element("page"), 0, ("", "", "", "")
     try:
         with open_bytes(dump) as stream:
-            root: ElementTree.Element | None = None
             for event, element in ElementTree.iterparse(stream, events=("start", "end")):
                 if root is None:
                     root = element
                     if _name(element) != "mediawiki":
                         problem = f"its root element is <{_name(element)}>, not <mediawiki>"
                         raise DataError(dump, "", problem, "use a pages-articles dump")
-                if event == "end" and _name(element) == "page":
-                    article, kind = _page(dump, element, pages.total() + 1)
+                elif event == "start" and _name(element) == "page":
+                    page, revisions, newest = element, 0, ("", "", "", "")
+                elif event == "end" and _name(element) == "revision" and len(page):
+                    revisions, newest = revisions + 1, max(newest, _revision(element))
+                    del page[-1]  # a history would not fit into memory
+                elif event == "end" and _name(element) == "page":
+                    article, kind = _page(dump, element, pages.total() + 1, newest)
                     root.clear()  # it would keep every page of the dump
                     pages[kind] += 1
                     if kind == "articles":
-                        yield article
+                        yield article._replace(older=max(revisions - 1, 0))
     except ElementTree.ParseError as error:
         line, column = error.position
         problem = f"not well-formed XML ({str(error).split(':')[0]})"
@@ -145,10 +245,23 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
         raise DataError(dump, place, problem, "fetch the dump again") from error
 
 
-def _page(dump: Path, page: ElementTree.Element, number: int) -> tuple[Article, str]:
+_Revision = tuple[str, str, str, str]
+
+
+def _revision(element: ElementTree.Element) -> _Revision:
+    """Return timestamp, id, content model and text of a revision; newer ones are greater."""
+    timestamp, number, model, text = (
+        element.findtext(f"{{*}}{name}", "") for name in ("timestamp", "id", "model", "text")
+    )
+    return timestamp, number.zfill(20), model, text
+
+
+def _page(
+    dump: Path, page: ElementTree.Element, number: int, newest: _Revision
+) -> tuple[Article, str]:
     values = {_name(child): child.text or "" for child in page}
+    *_, model, text = newest
     try:
-        text = page.findtext("{*}revision/{*}text", "")
         article = Article(int(values["id"]), values["title"], text)
         in_main_namespace = int(values["ns"]) == 0
     except (KeyError, ValueError) as error:
@@ -160,7 +273,30 @@ def _page(dump: Path, page: ElementTree.Element, number: int) -> tuple[Article, 
         return article, "outside the main namespace"
     if "redirect" in values:
         return article, "redirect"
+    if model not in ("", "wikitext"):
+        return article, "not wikitext"
     return article, "articles" if article.text.strip() else "empty"
+
+
+def _extracted_by_others(path: Path, pages: Counter[str]) -> Iterator[Article]:
+    """Yield the articles of a Parquet file, counted like those of :func:`articles`."""
+    place, problem = "", "not a readable Parquet file"
+    try:
+        with open_bytes(path) as stream, pq.ParquetFile(stream) as file:
+            types = {field.name: field.type for field in file.schema_arrow}
+            if any(types.get(name) not in (pa.string(), pa.large_string()) for name in _COLUMNS):
+                problem = f"no columns of strings {', '.join(_COLUMNS)} (it has {', '.join(types)})"
+                fix = "use a file of the dataset wikimedia/wikipedia"
+                raise DataError(path, "", problem, fix)
+            for batch in file.iter_batches(_BATCH * 32, columns=_COLUMNS):
+                for row in batch.to_pylist():
+                    place, problem = f"row {pages.total() + 1}", "not an article"
+                    article = Article(int(row["id"]), str(row["title"]), row["text"] or "")
+                    pages["articles" if article.text.strip() else "empty"] += 1
+                    if article.text.strip():
+                        yield article
+    except (pa.ArrowInvalid, TypeError, ValueError) as error:
+        raise DataError(path, place, f"{problem} ({error})", AGAIN) from error
 
 
 def _name(element: ElementTree.Element) -> str:

@@ -7,6 +7,7 @@ import json
 import lzma
 import zipfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -508,6 +509,18 @@ def test_a_script_is_no_matter_of_a_few_names_or_letters() -> None:
     require_script(["東京タワー" * 40], "Jpan", "x", "ja")
     require_script([ENGLISH] * 9, "", "x", "ru")
     require_script([ENGLISH] * 9, "Tibt", "x", "bo")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "is_evidence"),
+    [(0, 20, False), (0, 21, True), (5, 40, False), (4, 40, True), (20, 81, False), (15, 85, True)],
+)
+def test_how_many_letters_are_evidence(own: int, other: int, is_evidence: bool) -> None:
+    """Less than a fifth of the letters and of five more, for the benefit of the doubt."""
+    texts = ["я" * own, "x" * other]
+    error = pytest.raises(DataError, match=f"{own / (own + other):.1%} of the letters.*latin")
+    with error if is_evidence else nullcontext():
+        require_script(texts, "Cyrl", "x", "ru")
 
 
 def test_every_script_of_the_table_is_known() -> None:

@@ -111,6 +111,30 @@ def test_parallel_files_must_have_equal_length(
         list(pairs)
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "pairs"),
+    [
+        ("a\nb\n\n", "c\nd\n", [("a", "c"), ("b", "d")]),  # an empty last line on one side
+        ("a\nb\n", "c\nd\n \r\n", [("a", "c"), ("b", "d")]),
+        ("a\n\n", "c\nd\n", [("a", "c"), ("", "d")]),  # as long, and empty on one side
+        ("a\n\n\n", "c\nd\n", [("a", "c"), ("", "d")]),
+        ("a\n\nb\n", "c\n", None),
+        ("a\n\nb\n", "c\nd\n", None),
+    ],
+)
+def test_an_empty_last_line_of_one_side(
+    tmp_path: Path, left: str, right: str, pairs: list[tuple[str, str]] | None
+) -> None:
+    files = [(tmp_path / "left", ""), (tmp_path / "right", "")]
+    for (path, _), text in zip(files, (left, right), strict=True):
+        path.write_text(text, newline="")
+    if pairs is None:
+        with pytest.raises(DataError, match="has no counterpart"):
+            list(parallel_lines(*files))
+    else:
+        assert [pair for _, *pair in parallel_lines(*files)] == [list(pair) for pair in pairs]
+
+
 @given(st.text(st.sampled_from("ab\t"), max_size=12), st.integers(1, 4))
 def test_columns_are_all_or_nothing(line: str, width: int) -> None:
     if line.count("\t") + 1 == width:

@@ -1,5 +1,6 @@
 """Features of WALS: read by id, the language checked, mistakes named."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,15 @@ def test_languages_that_share_an_id(tmp_path: Path) -> None:
             {"languages": TABLES["languages"].replace("English,eng,Germanic", "Ainu,ain,Ainu")},
             r"languages\.csv, line 2: Ainu \(ain, Ainu\) is not English \(eng, Germanic\)",
         ),
-        ({"languages": "ID,Name,ISO639P3code,Genus\n"}, "language en: there is no id 'eng'"),
+        ({"languages": "ID,Name,ISO639P3code,Genus\n"}, "language en: there is no id 'eng'; corr"),
+        (
+            {"languages": TABLES["languages"].replace("eng,English", "xxx,English (Old)")},
+            r"language en: there is no id 'eng': xxx English \(Old\) \(line 2\); correct",
+        ),
+        (
+            {"languages": TABLES["languages"] + "eng,Anglia,ang,Germanic\n"},
+            r"id 'eng' is there 2 times: eng English \(line 2\), eng Anglia \(line 4\); delete",
+        ),
         ({"languages": "ID,Name\n"}, "line 1: no column ISO639P3code"),
         ({"values": "Language_ID,Parameter_ID,Code_ID\n"}, "no language has a feature"),
     ],
@@ -66,6 +75,39 @@ def test_languages_that_share_an_id(tmp_path: Path) -> None:
 def test_mistakes_are_named(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(tmp_path, [LANGUAGES["en"]], **changes)
+
+
+V2014 = """\
+ID,Name,Macroarea,Latitude,Longitude,Glottocode,ISO639P3code,Family,Subfamily,Genus
+orh,Oromo (Harar),,9,42,east2652,hae,Afro-Asiatic,Cushitic,Eastern Cushitic
+owc,Oromo (West-Central),,9,37,west2721,gaz,Afro-Asiatic,Cushitic,Eastern Cushitic
+"""
+
+
+def test_a_dialect_of_the_language_has_its_name(tmp_path: Path) -> None:
+    """Release v2014 agrees with our table neither in the code nor in the genus of Oromo."""
+    values = "Language_ID,Parameter_ID,Code_ID\norh,1A,1A-1\nowc,81A,81A-2\n"
+    rows, _ = read(tmp_path, [LANGUAGES["om"]], languages=V2014, values=values)
+    assert rows == [{"language": "om", "feature": "81A", "value": "2 SVO"}]
+    other = V2014.replace("Oromo (West", "Oromoid (West")
+    with pytest.raises(DataError, match=r"line 3: Oromoid \(West-Central\) .* is not Oromo"):
+        read(tmp_path, [LANGUAGES["om"]], languages=other, values=values)
+
+
+def test_codes_of_releases_without_numbers(tmp_path: Path) -> None:
+    """Those before 2013 lack the column Number."""
+    codes = "ID,Parameter_ID,Name,Description\n81A-2,81A,SVO,SVO\n1A-1,1A,Small,Small\n"
+    assert read(tmp_path, [LANGUAGES["en"]], codes=codes)[0] == [
+        {"language": "en", "feature": "1A", "value": "1 Small"},
+        {"language": "en", "feature": "81A", "value": "2 SVO"},
+    ]
+
+
+@pytest.mark.skipif("MBERT_ATLAS_WALS" not in os.environ, reason="MBERT_ATLAS_WALS is not set")
+def test_every_language_of_the_table_is_in_release_v2014(tmp_path: Path) -> None:
+    folder = Path(os.environ["MBERT_ATLAS_WALS"]) / "cldf"
+    _, card = read_paths(tmp_path, list(LANGUAGES), [folder / f"{name}.csv" for name in TABLES])
+    assert card["counts"] == {"languages": 115, "features": 180, "values": 8754}
 
 
 @needs_mirror

@@ -9,11 +9,12 @@ def align(snakemake: Snakemake) -> None:
     from mbert_atlas.alignment.bitext import align
     from mbert_atlas.corpora.gold_alignment import read_gold
     from mbert_atlas.files import write_json
+    from mbert_atlas.languages import Language
 
     gold = []
     for source in snakemake.params.gold:
         paths = [Path(path) for path in (source["path"], *source["partners"])]
-        gold.extend(read_gold(paths, source["format"]))
+        gold.extend(read_gold(paths, source["format"], Language(**source["language"])))
     scores = align(
         snakemake.input.bitext,
         snakemake.output.pharaoh,
