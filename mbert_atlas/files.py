@@ -25,6 +25,8 @@ import pyarrow.parquet as pq
 
 from mbert_atlas.errors import DataError, TransientError
 
+SUMS = "SHA256SUMS"
+"""Name of a file that stands for a folder of files, which it lists as `sha256sum` does."""
 AGAIN = "delete this file, and the next start fetches it again"
 _DAY = 86400.0  # seconds
 
@@ -172,31 +174,6 @@ def sha256_of(path: Path | str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def read_sums(path: Path) -> dict[str, str]:
-    """Return SHA-256 checksums by name from a file that `sha256sum` may have written.
-
-    Raises DataError if it cannot be read, or for a wrong line or one that repeats a name.
-    """
-    sums: dict[str, str] = {}
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        match = re.fullmatch(r"([0-9a-f]{64}) [ *](?:\./)?(\S.*)", line)
-        if match is None or match[2] in sums:
-            problem = "not `<sha256>  <path>`" if match is None else f"{match[2]} is repeated"
-            raise DataError(path, f"line {number}", problem, "correct the line")
-        sums[match[2]] = match[1]
-    return sums
-
-
-def what_it_is_instead(start: bytes) -> str:
-    """Return what came instead of data, a page or a pointer, by the start of a file; or nothing."""
-    start = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if start.startswith((b"<!doctype html", b"<html")):
-        return "a web page (HTML)"
-    if start.startswith(b"version https://git-lfs.github.com/spec/"):
-        return "a pointer of git LFS"
-    return ""
-
-
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError, OSError)
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -212,18 +189,26 @@ _NOT_DATA = {  # what servers and version control deliver in place of a file -> 
 }
 
 
-def require_data(start: bytes, place: Path | str) -> None:
-    """Raise a DataError if a file that begins like this is empty or stands for one not fetched.
+def what_it_is_instead(start: bytes) -> str:
+    """Return what a file is if it begins like no data; else nothing.
 
-    That is a pointer of Git LFS or git-annex, an HTML page, or an error message of a server;
+    That is a pointer of Git LFS or git-annex, an HTML page, or an error message of a server.
+    """
+    start = start.removeprefix(b"\xef\xbb\xbf") + b" "
+    kinds = _NOT_DATA.items()
+    flags = re.IGNORECASE | re.DOTALL
+    return next((name for name, pattern in kinds if re.match(pattern, start, flags)), "")
+
+
+def require_data(start: bytes, place: Path | str) -> None:
+    """Raise a DataError if a file that begins like this is empty or :func:`what_it_is_instead`.
+
     ``place`` is what to call the file.
     """
-    start = start.removeprefix(b"\xef\xbb\xbf")
-    if not start:
+    if not start.removeprefix(b"\xef\xbb\xbf"):
         raise DataError(place, "", "the file is empty", AGAIN)
-    for name, pattern in _NOT_DATA.items():
-        if re.match(pattern, start + b" ", re.IGNORECASE | re.DOTALL):
-            raise DataError(place, "", f"it is {name}, not the data", AGAIN)
+    if name := what_it_is_instead(start):
+        raise DataError(place, "", f"it is {name}, not the data", AGAIN)
 
 
 @contextmanager
@@ -274,3 +259,20 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
         problem = f"not UTF-8 (byte 0x{error.object[error.start]:02x})"
         fix = f"convert it to UTF-8, or {AGAIN}"
         raise DataError(path, f"byte {error.start} of a block", problem, fix) from error
+
+
+def read_sums(path: Path) -> dict[str, str]:
+    """Return SHA-256 checksums by name from a file that `sha256sum` may have written.
+
+    Raises DataError as :func:`open_text`, and for a wrong line or one that repeats a name.
+    """
+    sums: dict[str, str] = {}
+    with open_text(path) as stream:
+        lines = stream.read().rstrip().splitlines()
+    for number, line in enumerate(lines, start=1):
+        match = re.fullmatch(r"([0-9a-f]{64}) [ *](?:\./)?(\S.*)", line)
+        if match is None or match[2] in sums:
+            problem = "not `<sha256>  <path>`" if match is None else f"{match[2]} is repeated"
+            raise DataError(path, f"line {number}", problem, "correct the line")
+        sums[match[2]] = match[1]
+    return sums

@@ -24,12 +24,11 @@ from wikiextractor.extract import _DEFAULT_IGNORED_TAG_PATTERNS, Extractor, igno
 
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import ReadingJob
-from mbert_atlas.corpora.lines import numbered_rows
 from mbert_atlas.corpora.samples import Row, write_in_groups
 from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.variants import without_variants
 from mbert_atlas.errors import DataError, TransientError
-from mbert_atlas.files import AGAIN, open_bytes, sha256_of
+from mbert_atlas.files import AGAIN, SUMS, open_bytes, read_sums, sha256_of
 from mbert_atlas.languages import Language
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import PARAGRAPHS
@@ -38,7 +37,6 @@ _BATCH = 32  # articles that a worker process extracts at a time
 _QUOTE = {'"': "&quot;"}  # MediaWiki escapes it, and WikiExtractor's patterns rely on that
 # WikiExtractor replaces these by the date and time of the extraction.
 _NOW = re.compile(r"\{\{\s*CURRENT(?:YEAR|MONTH|DAY|HOUR|TIME)\s*\}\}", re.IGNORECASE)
-_SUMS = "SHA256SUMS"
 _COLUMNS = ["id", "title", "text"]
 
 
@@ -85,22 +83,20 @@ def read(job: ReadingJob) -> None:
 
 def _parts(path: Path) -> list[Path]:
     """Return the files that ``SHA256SUMS`` lists, by their first page; any other file itself."""
-    if path.name != _SUMS:
+    if path.name != SUMS:
         return [path]
-    fix = f"delete {path}, and the next start fetches it again"
-    parts = dict[str, Path]()
-    for number, line in numbered_rows(path):
-        match = re.fullmatch(r"([0-9a-fA-F]{64})\s+\*?(?:\./)?([^/\\]+?)\s*", line)
-        if match is None:
-            problem = f"{line!r} is not a SHA-256 and the name of a file next to this one"
-            raise DataError(path, f"line {number}", problem, fix)
-        part = path.parent / match[2]
+    fix, sums = f"delete {path}, and the next start fetches it again", read_sums(path)
+    if elsewhere := [name for name in sums if Path(name).name != name]:
+        raise DataError(path, "", f"{elsewhere[0]} does not lie next to it", fix)
+    parts = [path.with_name(name) for name in sorted(sums, key=_place)]
+    for part in parts:
         if not part.is_file():
             raise DataError(part, "", f"no such file, although {path} lists it", fix)
-        if sha256_of(part) != match[1].lower():
+        if sha256_of(part) != sums[part.name]:
             raise DataError(part, "", f"its SHA-256 is not that of {path}", fix)
-        parts[match[2]] = part
-    return [parts[name] for name in sorted(parts, key=_place)]
+    if not parts:
+        raise DataError(path, "", "it lists no file", fix)
+    return parts
 
 
 def _place(name: str) -> tuple[int, list[str | int]]:

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from mbert_atlas.files import read_json, read_sums
+from mbert_atlas.files import SUMS, read_json, read_sums
 from mbert_atlas.plan.estimate import read_numbers
 from mbert_atlas.plan.plan import Plan
-from mbert_atlas.sources.register import SUMS
 
 _OTHER_BYTES = 50_000.0  # a table of measurements, a figure, a page
 _SUBWORDS_OF_SENTENCE = 25.0
@@ -243,11 +242,11 @@ class Volumes:
         """Return an upstream file in downloads or mirror, if it exists; of a folder, its parts."""
         folders = [folder for folder in (self.config.downloads, self.config.mirror) if folder]
         places = [Path(folder) / f"{path}{end}" for folder in folders for end in ("", ".xz")]
-        found = [place for place in places if place.is_file()][:1]
-        if found and found[0].name == SUMS:
-            parts = (found[0].with_name(name) for name in read_sums(found[0]))
+        files = [place for place in places if place.is_file()][:1]
+        if files and files[0].name == SUMS:
+            parts = (files[0].with_name(name) for name in read_sums(files[0]))
             return [part for part in parts if part.is_file()]
-        return found
+        return files
 
     def _pretraining(self, job: Any) -> Volume:
         if job.rule.name == "encode_head_texts":

@@ -1,4 +1,4 @@
-"""Everything that a run needs from elsewhere, asked for first and then fetched."""
+"""All upstream files of a run: whether they can be had, then fetching them."""
 
 import logging
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Snapshots = Sequence[tuple[str, str]]  # repositories of the hub, and their revi
 def check_all(
     paths: Sequence[str], snapshots: Snapshots, downloads: Path | str, sources: Sources
 ) -> list[Finding]:
-    """Ask whether everything can be had, and log a table of what cannot and how much it is.
+    """Check whether all files can be had; log a table of those that cannot, and the total size.
 
     Raises AtlasError if the disk is too small.
     """

@@ -65,7 +65,7 @@ class Finding:
 def check(
     paths: Iterable[str], snapshots: Iterable[tuple[str, str]], sources: Sources
 ) -> list[Finding]:
-    """Ask for the first bytes of every file, and for every hub snapshot, that is not here.
+    """Request the first bytes of every file, and the list of every hub snapshot, not here yet.
 
     All hosts at the same time, each with four requests at a time.
 
@@ -80,7 +80,7 @@ def check(
     ]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         running = [pool.submit(call) for call in calls]
-        return [future.result() for future in track(running, "asking for the sources")]
+        return [future.result() for future in track(running, "checking sources")]
 
 
 def _check_file(path: str, sources: Sources, session: Session) -> Finding:
@@ -94,22 +94,22 @@ def _check_file(path: str, sources: Sources, session: Session) -> Finding:
         steps = f"{source.entry.steps}, then save it as {file}"
         return Finding(path, "by hand", 0, source.entry.title, steps)
     try:
-        found, addresses = sources.addresses(path, source, session)
+        dated, addresses = sources.addresses(path, source, session)
     except AnswerError as error:
         return _failed(path, error)
     findings: list[Finding] = []
     for address in addresses:
         look = _look_at_folder if source.is_folder else _look_at_file
         try:
-            findings.append(look(path, found, address, session))
+            findings.append(look(path, dated, address, session))
         except AnswerError as error:
             findings.append(_failed(path, error))
         if findings[-1].is_usable:
             break
     *before, last = findings
     seen = [one.detail for one in findings if one.detail]
-    if last.is_usable and found.date != source.date:
-        seen.append(f"the dump of {found.date}, as there is none of {source.date}")
+    if last.is_usable and dated.date != source.date:
+        seen.append(f"the dump of {dated.date}, as there is none of {source.date}")
     if last.is_usable and before:
         last = replace(last, state="moved", fix=_FIXES["moved"])
         seen.append(f"{addresses[len(before)].url} has it")
@@ -117,7 +117,7 @@ def _check_file(path: str, sources: Sources, session: Session) -> Finding:
 
 
 def _look_at_file(path: str, _: SourceFile, address: Address, session: Session) -> Finding:
-    """Ask for the first bytes of a file."""
+    """Request the first bytes of a file."""
     with answer(session, address.url, Range=f"bytes=0-{_HEAD - 1}") as response:
         whole = response.headers.get("Content-Range", "").rpartition("/")[2]
         whole = whole or response.headers.get("Content-Length", "")
@@ -125,7 +125,7 @@ def _look_at_file(path: str, _: SourceFile, address: Address, session: Session) 
         start = response.raw.read(_HEAD)
         kind = response.headers.get("Content-Type", "")
         moved = [one.url for one in response.history if one.is_permanent_redirect]
-    if other := what_it_is_instead(start) or ("a web page (HTML)" if "text/html" in kind else ""):
+    if other := what_it_is_instead(start) or ("an HTML page" if "text/html" in kind else ""):
         return _finding(path, "not the data", size, f"{address.url} sends {other}")
     if address.bytes not in (None, size):
         detail = f"{address.url} has {size} bytes, not {address.bytes}"
@@ -138,7 +138,7 @@ def _look_at_file(path: str, _: SourceFile, address: Address, session: Session) 
 
 
 def _look_at_folder(path: str, source: SourceFile, _: Address, session: Session) -> Finding:
-    """Ask for the list of a folder, and for the first bytes of every part."""
+    """Request the list of a folder, and the first bytes of every part."""
     parts = [
         _look_at_file(path, source, address, session)
         for address in list_parts(source, session).values()
@@ -191,9 +191,8 @@ def report(findings: Sequence[Finding], downloads: Path | str) -> str:
     odd = [one for one in findings if one.detail or not one.is_usable]
     lines = [f"{one.state:12}  {one.path}\n              {one.detail}; {one.fix}." for one in odd]
     counts = Counter(one.state for one in findings)
-    known = [one.size for one in findings if one.is_usable]
-    unknown = known.count(None)
-    total = sum(filter(None, known))
+    sizes = [one.size for one in findings if one.is_usable]
+    unknown, total = sizes.count(None), sum(filter(None, sizes))
     free = shutil.disk_usage(_existing(Path(downloads))).free
     also = f", {unknown} of unknown size" if unknown else ""
     by_state = ", ".join(f"{number} {state}" for state, number in counts.most_common())

@@ -30,12 +30,12 @@ _AT_A_TIME = 4  # requests to one host
 
 
 class _Patience(urllib3.Retry):
-    """Waits as long as a busy server asks for, and says so."""
+    """Waits as long as a busy server requests, and logs it."""
 
     def sleep(self, response: Any = None) -> None:
-        asked = response is not None and self.get_retry_after(response)
-        if asked:
-            _logger.warning("the server is busy and asks to wait %.0f s", asked)
+        seconds = response is not None and self.get_retry_after(response)
+        if seconds:
+            _logger.warning("the server is busy and requests a pause of %.0f s", seconds)
         super().sleep(response)
 
 
@@ -63,7 +63,7 @@ class _Adapter(HTTPAdapter):
 
 
 class Session(requests.Session):
-    """Requests that say who asks, wait when told to, and log where they are sent elsewhere.
+    """Requests that name their sender, wait when told to, and log redirects to other hosts.
 
     Threads may share it: no host gets more than four requests at a time.
     """
@@ -79,7 +79,7 @@ class Session(requests.Session):
     ) -> None:
         """Give up a request after ``tries``, and a host after ``give_up`` requests in vain.
 
-        A server may ask for a pause of up to ``longest_wait`` seconds. ``timeout``: seconds to
+        A server may request a pause of up to ``longest_wait`` seconds. ``timeout``: seconds to
         connect, and between two blocks.
         """
         super().__init__()
@@ -103,7 +103,7 @@ class Session(requests.Session):
             hosts = urlsplit(response.url).netloc, urlsplit(target).netloc
             if hosts[1] not in ("", hosts[0]) and hosts not in self._reported:
                 self._reported.add(hosts)
-                _logger.info("%s sends us to %s", *hosts)
+                _logger.info("%s redirects to %s", *hosts)
 
 
 def download(

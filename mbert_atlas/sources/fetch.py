@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import (
+    SUMS,
     atomic_directory,
     atomic_path,
     full_disk_in_one_sentence,
@@ -24,7 +25,6 @@ from mbert_atlas.sources.mirror import MANIFEST, Mirror
 from mbert_atlas.sources.register import (
     SNAPSHOT_FOLDER,
     SNAPSHOT_PATTERNS,
-    SUMS,
     Address,
     Register,
     SourceFile,
@@ -89,8 +89,8 @@ class Sources:
         if path not in self._dumps:
             exact = path in self.exact
             self._dumps[path] = nearest_dump(source, session, exact=exact)
-        found, address = self._dumps[path]
-        return found, [address]
+        dated, address = self._dumps[path]
+        return dated, [address]
 
     def holds(self, path: str, file: Path, source: SourceFile) -> bool:
         """Whether an existing file is the one that a path stands for, as far as is known.
@@ -100,11 +100,11 @@ class Sources:
         sums = {source.sha256, *(item.sha256 for item in source.addresses)} - {None}
         if (locked := self.locked(path)) and self.lock:
             return locked.sha256 in (sums or {locked.sha256}) and self.lock.agrees(path, file)
-        found = sha256_of(file) if sums or self.lock else None
-        if sums and found not in sums:
+        sha256 = sha256_of(file) if sums or self.lock else None
+        if sums and sha256 not in sums:
             return False
         if self.lock:
-            self.lock.add(path, file, "", found)
+            self.lock.add(path, file, "", sha256)
         return True
 
 
@@ -143,14 +143,14 @@ def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
         raise _manual(path, destination, source, copies)
     if sources.offline:
         raise _offline(path, copies, str(source.url))
-    found, addresses = sources.addresses(path, source, sources.session)
-    if found.date != source.date:
-        _logger.warning("%s: the dump of %s, the nearest that exists", path, found.date)
+    dated, addresses = sources.addresses(path, source, sources.session)
+    if dated.date != source.date:
+        _logger.warning("%s: the dump of %s, the nearest that exists", path, dated.date)
     failures: list[DataError] = []
     for address in addresses:
         try:
             if source.is_folder:
-                sha256 = _download_folder(found, address, destination, sources)
+                sha256 = _download_folder(dated, address, destination, sources)
             else:
                 sha256 = download(address, destination, name=path, session=sources.session)
         except DataError as error:
@@ -177,12 +177,12 @@ def _download_folder(
     with atomic_path(destination) as temporary:
         lines = (f"{address.sha256}  {name}\n" for name, address in parts.items())
         temporary.write_text("".join(lines), encoding="utf-8")
-        found = sha256_of(temporary)
-        if listed.sha256 not in (None, found):
+        sha256 = sha256_of(temporary)
+        if listed.sha256 not in (None, sha256):
             problem = f"{source.rest} lists other files than when it was first fetched"
             fix = f"delete its lines in {sources.lock and sources.lock.file} to accept them"
             raise DataError(listed.url, "", problem, fix)
-    return found
+    return sha256
 
 
 def _manual(path: str, destination: Path, source: SourceFile, copies: Mirror | None) -> DataError:
@@ -219,8 +219,8 @@ def origin_of(path: str, file: Path | str, sources: Sources) -> dict[str, str]:
     source, locked = sources.register.locate(path), sources.locked(path)
     entry = source.entry
     if held is None and not sources.holds(path, file, source):
-        known = source.sha256 or (locked.sha256 if locked else "another one")
-        problem = f"its sha256 is {sha256_of(file)}, but it is {known} for {path}"
+        registered = source.sha256 or (locked.sha256 if locked else "another one")
+        problem = f"its sha256 is {sha256_of(file)}, but it is {registered} for {path}"
         raise DataError(file, "", problem, f"delete {file} and start again, so that it is fetched")
     used = locked.url if locked else ""
     read_from = held or used or source.url or entry.steps

@@ -51,7 +51,7 @@ class Lock:
 
         Raises DataError for a wrong line; names it.
         """
-        found = {}
+        files = {}
         lines = read_text(self.file).splitlines() if self.file.exists() else []
         for number, line in enumerate(lines, 1):
             cells = line.split("\t")
@@ -61,8 +61,8 @@ class Lock:
                 problem = f"not {', '.join(item.name for item in fields(LockedFile))} between tabs"
                 raise DataError(self.file, f"line {number}", problem, "delete the line")
             path, size, *others = cells
-            found[path] = LockedFile(path, int(size), *others)
-        return found
+            files[path] = LockedFile(path, int(size), *others)
+        return files
 
     def add(self, path: str, file: Path, url: str, sha256: str | None = None) -> None:
         """Note that a file has just been seen to be as it should."""
@@ -86,17 +86,17 @@ class Lock:
 
         It is hashed only if it has changed since it was last checked.
         """
-        known = self.files.get(path)
-        if known is None:
+        locked = self.files.get(path)
+        if locked is None:
             return True
         state = file.stat()
-        if state.st_size != known.bytes:
+        if state.st_size != locked.bytes:
             return False
-        if state.st_mtime <= datetime.fromisoformat(known.checked).timestamp():
+        if state.st_mtime <= datetime.fromisoformat(locked.checked).timestamp():
             return True
-        if sha256_of(file) != known.sha256:
+        if sha256_of(file) != locked.sha256:
             return False
-        self.add(path, file, known.url, known.sha256)
+        self.add(path, file, locked.url, locked.sha256)
         return True
 
     def require(self, paths: Collection[str]) -> None:

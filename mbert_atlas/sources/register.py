@@ -18,10 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mbert_atlas.config.reading import read_yaml, validate
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_sums
+from mbert_atlas.files import SUMS, read_sums
 
-SUMS = "SHA256SUMS"
-"""Name of a file that stands for a folder of files, which it lists as `sha256sum` does."""
 SNAPSHOT_FOLDER = "hf"
 """First part of the path of every hub snapshot."""
 SNAPSHOT_PATTERNS = ("*.json", "*.txt", "*.model", "model.safetensors")
@@ -178,8 +176,8 @@ class SourceFile:
     @property
     def date(self) -> dt.date | None:
         """The date of a dump that may be replaced by another one; none: this is no such file."""
-        found: dt.date | None = self.values.get("date") if self.entry.days else None
-        return found
+        day: dt.date | None = self.values.get("date") if self.entry.days else None
+        return day
 
     def at(self, day: dt.date) -> Self:
         """Return the same file of another date."""

@@ -1,4 +1,4 @@
-"""The register of the paper preset, asked of servers that behave as those of the real internet."""
+"""The register of the paper preset against servers that behave as those of the real internet."""
 
 import hashlib
 import json
@@ -106,7 +106,7 @@ def test_the_whole_paper_preset_is_asked_for_and_nothing_is_fetched(
     internet.files[register.locate("wikiann/panx_dataset.zip").url.removeprefix(internet.url)] = (
         Answer(b"", 404)
     )
-    internet.statuses = [(429, "7"), 503, (429, "1")]
+    internet.statuses = [(429, "7"), 503]
     downloads = tmp_path / "downloads"
     findings = check.check(paths, hubs, Sources(register, downloads=downloads))
     states = {one.path: one.state for one in findings}
@@ -127,7 +127,7 @@ def test_the_whole_paper_preset_is_asked_for_and_nothing_is_fetched(
     for path in [*faults, DUMP.format("la"), DUMP.format("ru"), "wikiann/panx_dataset.zip"]:
         assert text.count(f"  {path}\n") == 1
     assert "the dump of 2021-04-01, as there is none of 2021-04-20" in text
-    assert "sends a pointer of git LFS" in text
+    assert "sends a Git LFS pointer" in text
     assert "has 75719051 bytes, not 75719050" in text
     assert "there is no dump of 2021-04-20 or within a year of it; take another form" in text
     assert "panx_dataset.tar has it" in text
@@ -152,7 +152,7 @@ def test_small_files_come_first_each_failure_at_once_and_the_rest_goes_on(
     caplog.set_level("INFO")
     with pytest.raises(AtlasError, match=r"2 could not be fetched:\n.*") as caught:
         fetch_all(
-            [*bodies, "wals/v2014/cldf/codes.csv", DUMP.format("la")],
+            [*bodies, "muse/dictionaries/en-fr.txt", DUMP.format("la")],
             [],
             tmp_path,
             Sources(register, downloads=tmp_path),
@@ -164,11 +164,11 @@ def test_small_files_come_first_each_failure_at_once_and_the_rest_goes_on(
         "en-es.txt",  # by size
         "xquad.vi.json",
         "en-de.txt",
-        "codes.csv",
+        "en-fr.txt",
     ]
     lines = [record.getMessage() for record in caplog.records]
     failed = next(n for n, line in enumerate(lines) if "the sha256 of xquad" in line)
-    assert any("downloading wals" in line for line in lines[failed:])
+    assert any("downloading muse/dictionaries/en-fr" in line for line in lines[failed:])
 
 
 def test_a_disk_that_is_too_small_stops_before_the_first_transfer(
@@ -220,7 +220,7 @@ def test_the_nearest_dump_is_taken_and_its_date_stays(world: Any, tmp_path: Path
     (tmp_path / path).unlink()
     internet.asked.clear()
     fetch(path, tmp_path / path, Sources(register, downloads=tmp_path))
-    assert not [asked for asked, _ in internet.asked if "metadata" in asked]
+    assert not [path for path, _ in internet.asked if "metadata" in path]
     assert (tmp_path / path).read_bytes() == body
 
 

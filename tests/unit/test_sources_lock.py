@@ -123,12 +123,12 @@ def test_the_address_that_had_it_is_on_the_card(
 def test_all_addresses_that_failed_are_in_one_sentence(
     register: Register, internet: Internet, tmp_path: Path
 ) -> None:
-    internet.files["/second"] = Answer(b"<html>")
+    internet.files["/second"] = Answer(b"<html><body>")
     with pytest.raises(DataError) as caught:
         fetch("twice/a.zip", tmp_path / "a.zip", Sources(register))
     assert str(caught.value) == (
         f"twice/a.zip: no address has it ({internet.url}/first/a.zip: the server answered 404 Not "
-        f"Found for twice/a.zip; {internet.url}/second: the server sent a web page (HTML) instead "
+        f"Found for twice/a.zip; {internet.url}/second: the server sent an HTML page instead "
         "of twice/a.zip); correct its entry in resources/sources.yaml or put it into a mirror "
         "folder."
     )
