@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from internet import internet as internet
 
 from clone import DEMO, copy_repository, snakemake, succeeded
 

@@ -22,7 +22,7 @@ class AnswerError(DataError):
     """A server did not answer (``status`` is None), or with an error."""
 
     def __init__(self, url: str, status: int | None, problem: str, fix: str = "") -> None:
-        self.status = status
+        self.status, self.has_fix = status, bool(fix)
         super().__init__(url, "", problem, fix or _FIX)
 
 

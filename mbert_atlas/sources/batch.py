@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, TransientError
 from mbert_atlas.progress import track
+from mbert_atlas.sources.addresses import AnswerError
 from mbert_atlas.sources.check import Finding, check, report, require_space
+from mbert_atlas.sources.download import BrokenOffError
 from mbert_atlas.sources.fetch import Sources, fetch, fetch_snapshot
 from mbert_atlas.sources.register import snapshot_path
 
@@ -34,8 +36,10 @@ def fetch_all(
     """Put files, and hub snapshots, into the downloads folder, small ones first.
 
     Existing snapshots stay. Without ``offline``, all servers are asked first, see
-    :func:`check_all`. Raises AtlasError, after all others have been fetched, if some cannot be;
-    names each with its reason, which is logged at once, too.
+    :func:`check_all`. What broke off is tried once more, after all others.
+
+    Raises AtlasError, after all others have been fetched, if some cannot be; names each with its
+    reason, which is logged at once, too.
     """
     folder, sizes = Path(downloads), dict[str, float]()
     if not sources.offline:
@@ -46,12 +50,24 @@ def fetch_all(
         path = snapshot_path(*hub)
         if not (folder / path).exists():
             fetches[path] = partial(fetch_snapshot, *hub, folder / path, sources)
-    failures = []
-    for path in track(sorted(fetches, key=lambda path: sizes.get(path, 0)), "files"):
-        try:
-            fetches[path]()
-        except AtlasError as error:
-            failures.append(str(error))
-            _logger.error("%s", error)
+    waiting, failures = sorted(fetches, key=lambda path: sizes.get(path, 0)), dict[str, str]()
+    for is_last in (False, True):
+        again = []
+        for path in track(waiting, "files"):
+            try:
+                fetches[path]()
+            except AtlasError as error:
+                _logger.error("%s", error)
+                if _may_pass(error) and not is_last:
+                    again.append(path)
+                else:
+                    failures[path] = str(error)
+        waiting = again
     if failures:
-        raise AtlasError(f"{len(failures)} could not be fetched:\n" + "\n".join(failures))
+        raise AtlasError(f"{len(failures)} could not be fetched:\n" + "\n".join(failures.values()))
+
+
+def _may_pass(error: AtlasError) -> bool:
+    """Return whether another try may succeed: the connection failed, not what it would bring."""
+    is_silent = isinstance(error, AnswerError) and error.status is None
+    return is_silent or isinstance(error, (BrokenOffError, TransientError))

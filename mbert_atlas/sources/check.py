@@ -37,6 +37,7 @@ State = Literal[
     "no answer",
 ]
 _FIXES: dict[State, str] = {
+    "found": "nothing to do, the dataset card will state it",
     "moved": "nothing now; correct the address in resources/sources.yaml some day",
     "missing": "correct the address in resources/sources.yaml, or use a mirror folder",
     "locked": "open the address in a browser, and put the file into a mirror folder",
@@ -113,7 +114,8 @@ def _check_file(path: str, sources: Sources, session: Session) -> Finding:
     if last.is_usable and before:
         last = replace(last, state="moved", fix=_FIXES["moved"])
         seen.append(f"{addresses[len(before)].url} has it")
-    return replace(last if last.is_usable else findings[0], detail="; ".join(seen))
+    chosen = last if last.is_usable else findings[0]
+    return replace(chosen, detail="; ".join(seen), fix=chosen.fix or _FIXES.get(chosen.state, ""))
 
 
 def _look_at_file(path: str, _: SourceFile, address: Address, session: Session) -> Finding:
@@ -179,7 +181,8 @@ def _failed(path: str, error: AnswerError) -> Finding:
         state = "locked"
     elif error.status in (404, 410):
         state = "missing"
-    return _finding(path, state, None, f"{error.path}: {error.problem}", error.fix)
+    fix = error.fix if error.has_fix else ""
+    return _finding(path, state, None, f"{error.path}: {error.problem}", fix)
 
 
 def _finding(path: str, state: State, size: int | None, detail: str, fix: str = "") -> Finding:
@@ -200,7 +203,7 @@ def report(findings: Sequence[Finding], downloads: Path | str) -> str:
         [
             f"{len(findings)} sources: {by_state}",
             *lines,
-            f"To fetch: {total / 1e9:.1f} GB{also}; free in {downloads}: {free / 1e9:.1f} GB",
+            f"To fetch: {_bytes(total)}{also}; free in {downloads}: {_bytes(free)}",
         ]
     )
 
@@ -210,10 +213,13 @@ def require_space(findings: Sequence[Finding], downloads: Path | str) -> None:
     total = sum(one.size or 0 for one in findings if one.is_usable)
     free = shutil.disk_usage(_existing(Path(downloads))).free
     if total > free:
-        raise AtlasError(
-            f"{downloads}: {total / 1e9:.1f} GB are to be fetched, {free / 1e9:.1f} GB are free; "
-            "free disk space, or name another folder as `downloads` in the config."
-        )
+        problem = f"{_bytes(total)} are to be fetched, {_bytes(free)} are free"
+        fix = "free disk space, or name another folder as `downloads` in the config"
+        raise AtlasError(f"{downloads}: {problem}; {fix}.")
+
+
+def _bytes(number: int) -> str:
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.1f} MB"
 
 
 def _existing(folder: Path) -> Path:

@@ -29,6 +29,10 @@ _TRIES = 5  # without a new byte
 _AT_A_TIME = 4  # requests to one host
 
 
+class BrokenOffError(DataError):
+    """A transfer ended before its end; another try may succeed."""
+
+
 class _Patience(urllib3.Retry):
     """Waits as long as a busy server requests, and logs it."""
 
@@ -116,9 +120,9 @@ def download(
     server's ETag or date (``If-Range``), so that parts of two versions are never joined. ``name``
     is what messages call the file.
 
-    Raises DataError if the server returns an error, the transfer breaks off for good, something
-    else came instead of a file, or a checksum is wrong (names both); TransientError if the disk is
-    full.
+    Raises BrokenOffError if the transfer breaks off for good; DataError if the server returns an
+    error, something else came instead of a file, or a checksum is wrong (names both);
+    TransientError if the disk is full.
     """
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = destination.with_name(f".{destination.name}.part")
@@ -170,7 +174,7 @@ def _transfer_patiently(
             if tries == _TRIES or isinstance(error, requests.RequestException):
                 problem = f"the download of {name} broke off ({error}); {kept} bytes are kept"
                 fix = "check network and address, then start again to resume, or put the file "
-                raise DataError(url, "", problem, fix + "into a mirror folder") from error
+                raise BrokenOffError(url, "", problem, fix + "into a mirror folder") from error
             _logger.warning("%s broke off at byte %d (%s); resuming", name, kept, error)
             time.sleep(2.0 ** (tries - 1))
 

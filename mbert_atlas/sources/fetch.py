@@ -19,7 +19,7 @@ from mbert_atlas.files import (
     sha256_of,
 )
 from mbert_atlas.sources.addresses import list_parts, nearest_dump
-from mbert_atlas.sources.download import Session, download
+from mbert_atlas.sources.download import BrokenOffError, Session, download
 from mbert_atlas.sources.lock import Lock, LockedFile
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
 from mbert_atlas.sources.register import (
@@ -332,7 +332,8 @@ def _download_snapshot(
             fix = "check name and revision and start again, or put it into a mirror as "
             fix += snapshot_path(repository, revision)
             problem = f"the hub did not return it ({reason})"
-            raise DataError(repository, f"revision {revision}", problem, fix) from error
+            kind = DataError if getattr(error, "response", None) is not None else BrokenOffError
+            raise kind(repository, f"revision {revision}", problem, fix) from error
     _require_whole({file.name for file in part.iterdir()}, part)
     shutil.rmtree(part / ".cache", ignore_errors=True)  # the client's record of what is whole
     if lock:

@@ -3,7 +3,8 @@
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -36,6 +37,10 @@ class Internet:
     agents: set[str] = field(default_factory=set)
     at_once: int = 0  # the most requests at a time
     url: str = ""
+
+    def redirect(self, register: str) -> str:
+        """Return a register whose addresses lead here, where each host is a folder."""
+        return re.sub(r"\bhttps?://", f"{self.url}/", register)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -117,16 +122,25 @@ def _status(item: int | tuple[int, str]) -> tuple[int, str]:
 
 
 @pytest.fixture
-def internet(monkeypatch: pytest.MonkeyPatch) -> Any:
+def internet(monkeypatch: pytest.MonkeyPatch) -> Iterator[Internet]:
     """The server, which starts without files."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    with served() as state:
+        yield state
+
+
+@contextmanager
+def served() -> Iterator[Internet]:
+    """Serve on a free port; yield what decides the answers."""
     state = Internet()
     handler = type("Handler", (_Handler,), {"state": state})
     server = _Server(("127.0.0.1", 0), handler)
     state.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield state
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

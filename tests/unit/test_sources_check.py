@@ -32,11 +32,11 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def redirected(register: Path, internet: Internet, folder: Path) -> Register:
-    """A register whose addresses lead to the loopback server, each host as a folder there."""
-    text = register.read_text("utf-8").replace("checksums: ", f"checksums: {register.parent}/")
+def redirected(internet: Internet, folder: Path) -> Register:
+    """The register of the repository with its addresses on the loopback server."""
+    text = (ROOT / "resources/sources.yaml").read_text("utf-8")
     path = folder / "sources.yaml"
-    path.write_text(re.sub(r"\bhttps?://", f"{internet.url}/", text), "utf-8")
+    path.write_text(internet.redirect(text.replace("checksums: ", f"checksums: {ROOT}/resources/")))
     return Register.read(path)
 
 
@@ -45,7 +45,7 @@ def world(internet: Internet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """The internet with the real register, the hub of models included."""
     monkeypatch.setattr(download_module.time, "sleep", lambda seconds: None)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"{internet.url}/huggingface.co")
-    register = redirected(ROOT / "resources/sources.yaml", internet, tmp_path)
+    register = redirected(internet, tmp_path)
     sizes = {
         address.url: address.bytes
         for entry in register.files()
@@ -177,7 +177,7 @@ def test_a_disk_that_is_too_small_stops_before_the_first_transfer(
     register, _ = world
     monkeypatch.setattr(check.shutil, "disk_usage", lambda path: type("", (), {"free": 900_000}))
     sources, paths = Sources(register, downloads=tmp_path / "d"), ["muse/dictionaries/en-es.txt"]
-    with pytest.raises(AtlasError, match=r"0\.0 GB are to be fetched, 0\.0 GB are free; free disk"):
+    with pytest.raises(AtlasError, match=r"1\.0 MB are to be fetched, 0\.9 MB are free; free disk"):
         fetch_all(paths, [], tmp_path / "d", sources)
     assert not (tmp_path / "d").exists()
     with pytest.raises(AtlasError, match="free disk space"):

@@ -64,7 +64,6 @@ rule fetch:
     """Everything that needs the internet, in one job, so that `all` finds it; run it on a login node."""
     log:
         "<results>/logs/fetch.log",
-    retries: 2
     localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
@@ -81,7 +80,6 @@ use rule fetch as check_sources with:
     """Ask whether everything that `fetch` gets can be had, and how much it is; nothing is downloaded."""
     log:
         "<results>/logs/check_sources.log",
-    retries: 0
     params:
         paths=[] if plan.config.miniature else plan.upstream_files,
         snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],

@@ -1,3 +1,0 @@
-"""Fixtures of several modules."""
-
-from internet import internet as internet
