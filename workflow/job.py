@@ -72,7 +72,7 @@ def run(snakemake: Snakemake) -> None:
             _open_state(Path(state), snakemake.params.job["code"])
         function_of(snakemake)(snakemake)
     except (KeyboardInterrupt, Exception) as error:
-        how, sentence, more = _explained(error, snakemake, fetches)
+        how, sentence, more = _explained(error, snakemake)
         _ignore_signals()
         # The terminal first: the log may be on a full disk.
         start = "\r\x1b[K" if terminal.isatty() else ""  # in place of the progress bar
@@ -91,7 +91,7 @@ def run(snakemake: Snakemake) -> None:
     note.write("done")
 
 
-def _explained(error: BaseException, snakemake: Snakemake, fetches: bool) -> tuple[str, str, str]:
+def _explained(error: BaseException, snakemake: Snakemake) -> tuple[str, str, str]:
     """Return how an attempt ended, a sentence about it, and the text for the log."""
     from mbert_atlas.errors import AtlasError, StoppedError, TransientError
 
@@ -101,8 +101,8 @@ def _explained(error: BaseException, snakemake: Snakemake, fetches: bool) -> tup
             how, sentence = "stopped", sentence or "stopped by a signal; start again."
         case TransientError():
             how = "failed"
-        case AtlasError():  # a network may answer at the next attempt
-            how = "failed" if fetches else "final"
+        case AtlasError():
+            how = "final"
         case _:
             sentence = f"{type(error).__name__}: {error} (traceback in {snakemake.log[0]})"
             return "failed", sentence, traceback.format_exc()

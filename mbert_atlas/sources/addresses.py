@@ -9,21 +9,16 @@ from typing import Any
 import requests
 import urllib3
 
-from mbert_atlas.errors import DataError
-from mbert_atlas.sources.download import Session
+from mbert_atlas.sources.download import AnswerError, Session, UnreachableError, answer_error
 from mbert_atlas.sources.register import Address, SourceFile
 
 _ABSENT = (404, 410)
-_FIX = "try again later, or open the address in a browser"
+_FIX = "correct the address, or try again later"
 _PART = re.compile(r"[\w-][\w.-]*\.(xml\.bz2|parquet)")
 
 
-class AnswerError(DataError):
-    """A server did not answer (``status`` is None), or with an error."""
-
-    def __init__(self, url: str, status: int | None, problem: str, fix: str = "") -> None:
-        self.status, self.has_fix = status, bool(fix)
-        super().__init__(url, "", problem, fix or _FIX)
+class NoDumpError(AnswerError):
+    """There is no dump of a date, nor one near it."""
 
 
 def nearest_dump(
@@ -34,7 +29,7 @@ def nearest_dump(
     Of two as near, the earlier one. ``exact``: on no other date. The Internet Archive's metadata,
     where the register names it, tell what exists, with size and MD5; else the address itself.
 
-    Raises AnswerError if there is none, or the server cannot say.
+    Raises NoDumpError if there is none, another AnswerError if the server cannot tell.
     """
     for day in source.nearest_dates():
         candidate = source.at(day)
@@ -45,7 +40,7 @@ def nearest_dump(
     when = f"{source.date:%Y-%m-%d}" + ("" if exact else " or within a year of it")
     fix = "set `exact: false` to take the nearest one, or " if exact else ""
     fix += "take another form of Wikipedia (docs/sources.md)"
-    raise AnswerError(str(source.url), 404, f"there is no dump of {when}", fix)
+    raise NoDumpError(str(source.url), 404, f"there is no dump of {when}", fix)
 
 
 def _present(source: SourceFile, session: Session) -> Address | None:
@@ -85,7 +80,7 @@ def list_parts(source: SourceFile, session: Session) -> dict[str, Address]:
         if _PART.fullmatch(name)
     }
     if not parts:
-        raise AnswerError(address.url, 404, "it lists no file with its sha256")
+        raise AnswerError(address.url, 404, "it lists no file with its sha256", _FIX)
     return parts
 
 
@@ -104,20 +99,20 @@ def _json(response: requests.Response) -> Any:
     try:
         return response.json()
     except json.JSONDecodeError as error:
-        raise AnswerError(response.url, None, f"the answer is not JSON ({error.msg})") from error
+        problem = f"the answer is not JSON ({error.msg})"
+        raise UnreachableError(response.url, None, problem, _FIX) from error
 
 
 @contextmanager
 def answer(session: Session, url: str, **headers: str) -> Iterator[requests.Response]:
     """Yield the answer of a server with its body unread.
 
-    Raises AnswerError if there is none, or an error.
+    Raises AnswerError if it is an error, UnreachableError if there is none.
     """
     try:
         with session.get(url, headers=headers, stream=True) as response:
             if response.status_code >= 400 and response.status_code != 416:  # of an empty file
-                problem = f"the server answered {response.status_code} {response.reason}"
-                raise AnswerError(url, response.status_code, problem)
+                raise answer_error(url, response, "", _FIX)
             yield response
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise AnswerError(url, None, f"no answer ({error})") from error
+        raise UnreachableError(url, None, f"no answer ({error})", _FIX) from error

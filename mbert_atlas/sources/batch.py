@@ -7,9 +7,7 @@ from pathlib import Path
 
 from mbert_atlas.errors import AtlasError, TransientError
 from mbert_atlas.progress import track
-from mbert_atlas.sources.addresses import AnswerError
 from mbert_atlas.sources.check import Finding, check, report, require_space
-from mbert_atlas.sources.download import BrokenOffError
 from mbert_atlas.sources.fetch import Sources, fetch, fetch_snapshot
 from mbert_atlas.sources.register import snapshot_path
 
@@ -58,16 +56,10 @@ def fetch_all(
                 fetches[path]()
             except AtlasError as error:
                 _logger.error("%s", error)
-                if _may_pass(error) and not is_last:
+                if isinstance(error, TransientError) and not is_last:
                     again.append(path)
                 else:
                     failures[path] = str(error)
         waiting = again
     if failures:
         raise AtlasError(f"{len(failures)} could not be fetched:\n" + "\n".join(failures.values()))
-
-
-def _may_pass(error: AtlasError) -> bool:
-    """Return whether another try may succeed: the connection failed, not what it would bring."""
-    is_silent = isinstance(error, AnswerError) and error.status is None
-    return is_silent or isinstance(error, (BrokenOffError, TransientError))

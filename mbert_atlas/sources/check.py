@@ -13,8 +13,8 @@ from typing import Literal
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import what_it_is_instead
 from mbert_atlas.progress import track
-from mbert_atlas.sources.addresses import AnswerError, answer, list_parts
-from mbert_atlas.sources.download import Session
+from mbert_atlas.sources.addresses import NoDumpError, answer, list_parts
+from mbert_atlas.sources.download import AnswerError, Session
 from mbert_atlas.sources.fetch import Sources
 from mbert_atlas.sources.register import (
     SNAPSHOT_PATTERNS,
@@ -24,6 +24,7 @@ from mbert_atlas.sources.register import (
 )
 
 _HEAD = 512  # bytes that tell a web page or a pointer from data
+_TIMEOUT = (10.0, 20.0)  # seconds to connect, and for an answer
 _AT_ONCE = 32  # requests, over all hosts
 State = Literal[
     "here",
@@ -74,7 +75,7 @@ def check(
     """
     if sources.lock:
         _ = sources.lock.files  # read once, not by every thread
-    session = Session(sources.contact, tries=2, longest_wait=30, timeout=(10, 20), give_up=3)
+    session = Session(sources.contact, tries=2, longest_wait=30, timeout=_TIMEOUT, give_up=3)
     calls: list[Callable[[], Finding]] = [
         *(partial(_check_file, path, sources, session) for path in paths),
         *(partial(_check_snapshot, *hub, sources) for hub in snapshots),
@@ -165,7 +166,7 @@ def _check_snapshot(repository: str, revision: str, sources: Sources) -> Finding
     except Exception as error:  # its own kinds and those of its network library
         status = getattr(getattr(error, "response", None), "status_code", None)
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        return _failed(path, AnswerError(f"the hub's {repository}", status, reason))
+        return _failed(path, AnswerError(f"the hub's {repository}", status, reason, ""))
     sizes = [
         file.size or 0
         for file in info.siblings or ()
@@ -181,7 +182,7 @@ def _failed(path: str, error: AnswerError) -> Finding:
         state = "locked"
     elif error.status in (404, 410):
         state = "missing"
-    fix = error.fix if error.has_fix else ""
+    fix = error.fix if isinstance(error, NoDumpError) else ""  # else what fits the state
     return _finding(path, state, None, f"{error.path}: {error.problem}", fix)
 
 

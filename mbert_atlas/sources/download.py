@@ -17,7 +17,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 from mbert_atlas import __version__
-from mbert_atlas.errors import DataError
+from mbert_atlas.errors import DataError, TransientError
 from mbert_atlas.files import full_disk_in_one_sentence, what_it_is_instead
 from mbert_atlas.progress import track
 from mbert_atlas.sources.register import Address
@@ -25,12 +25,30 @@ from mbert_atlas.sources.register import Address
 _logger = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
 _BLOCK = 1 << 18
+_BUSY = (408, 425, 429, 500, 502, 503, 504)
 _TRIES = 5  # without a new byte
 _AT_A_TIME = 4  # requests to one host
 
 
-class BrokenOffError(DataError):
-    """A transfer ended before its end; another try may succeed."""
+class AnswerError(DataError):
+    """A server answered with an error, or with none (``status`` is None then)."""
+
+    def __init__(
+        self, url: str, status: int | None, problem: str, fix: str, where: str = ""
+    ) -> None:
+        self.status = status
+        super().__init__(url, where, problem, fix)
+
+
+class UnreachableError(AnswerError, TransientError):
+    """No answer, a busy server, or a transfer that broke off: another try may succeed."""
+
+
+def answer_error(url: str, response: requests.Response, what: str, fix: str) -> AnswerError:
+    """Return an error for an answer that is one; ``what`` was requested."""
+    status = response.status_code
+    kind = UnreachableError if status in _BUSY else AnswerError
+    return kind(url, status, f"the server answered {status} {response.reason}{what}", fix)
 
 
 class _Patience(urllib3.Retry):
@@ -93,7 +111,7 @@ class Session(requests.Session):
         retry = _Patience(
             tries,
             backoff_factor=2,
-            status_forcelist=[408, 425, 429, 500, 502, 503, 504],
+            status_forcelist=_BUSY,
             raise_on_status=False,
             retry_after_max=longest_wait,
         )
@@ -120,9 +138,9 @@ def download(
     server's ETag or date (``If-Range``), so that parts of two versions are never joined. ``name``
     is what messages call the file.
 
-    Raises BrokenOffError if the transfer breaks off for good; DataError if the server returns an
-    error, something else came instead of a file, or a checksum is wrong (names both);
-    TransientError if the disk is full.
+    Raises AnswerError if the server returns an error; UnreachableError if the transfer breaks off
+    for good; DataError if something else came instead of a file, or a checksum is wrong (names
+    both); TransientError if the disk is full.
     """
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = destination.with_name(f".{destination.name}.part")
@@ -174,7 +192,7 @@ def _transfer_patiently(
             if tries == _TRIES or isinstance(error, requests.RequestException):
                 problem = f"the download of {name} broke off ({error}); {kept} bytes are kept"
                 fix = "check network and address, then start again to resume, or put the file "
-                raise BrokenOffError(url, "", problem, fix + "into a mirror folder") from error
+                raise UnreachableError(url, None, problem, fix + "into a mirror folder") from error
             _logger.warning("%s broke off at byte %d (%s); resuming", name, kept, error)
             time.sleep(2.0 ** (tries - 1))
 
@@ -192,9 +210,8 @@ def _transfer(session: requests.Session, url: str, part: Path, version: Path, na
                 _transfer(session, url, part, version, name)
             return
         if status not in {200, 206}:
-            problem = f"the server answered {status} {response.reason} for {name}"
             fix = "correct its entry in resources/sources.yaml or put it into a mirror folder"
-            raise DataError(url, "", problem, fix)
+            raise answer_error(url, response, f" for {name}", fix)
         now = answered.get("ETag", "W/")
         if now.startswith("W/"):  # If-Range wants a strong one
             now = answered.get("Last-Modified", "")

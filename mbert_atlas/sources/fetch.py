@@ -3,12 +3,12 @@
 import fnmatch
 import logging
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from mbert_atlas.errors import DataError
+from mbert_atlas.errors import DataError, TransientError
 from mbert_atlas.files import (
     SUMS,
     atomic_directory,
@@ -19,7 +19,7 @@ from mbert_atlas.files import (
     sha256_of,
 )
 from mbert_atlas.sources.addresses import list_parts, nearest_dump
-from mbert_atlas.sources.download import BrokenOffError, Session, download
+from mbert_atlas.sources.download import AnswerError, Session, UnreachableError, download
 from mbert_atlas.sources.lock import Lock, LockedFile
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
 from mbert_atlas.sources.register import (
@@ -195,9 +195,12 @@ def _manual(path: str, destination: Path, source: SourceFile, copies: Mirror | N
     return DataError(path, "", problem, f"{entry.steps}, then save it as {where}")
 
 
-def _from_nowhere(path: str, failures: Collection[DataError]) -> DataError:
+def _from_nowhere(path: str, failures: Sequence[DataError]) -> DataError:
     reasons = "; ".join(f"{error.path}: {error.problem}" for error in failures)
-    return DataError(path, "", f"no address has it ({reasons})", next(iter(failures)).fix)
+    problem, fix = f"no address has it ({reasons})", failures[0].fix
+    if any(isinstance(error, TransientError) for error in failures):
+        return UnreachableError(path, None, problem, fix)
+    return DataError(path, "", problem, fix)
 
 
 def origin_of(path: str, file: Path | str, sources: Sources) -> dict[str, str]:
@@ -332,8 +335,9 @@ def _download_snapshot(
             fix = "check name and revision and start again, or put it into a mirror as "
             fix += snapshot_path(repository, revision)
             problem = f"the hub did not return it ({reason})"
-            kind = DataError if getattr(error, "response", None) is not None else BrokenOffError
-            raise kind(repository, f"revision {revision}", problem, fix) from error
+            status = getattr(getattr(error, "response", None), "status_code", None)
+            kind = UnreachableError if status is None else AnswerError
+            raise kind(repository, status, problem, fix, f"revision {revision}") from error
     _require_whole({file.name for file in part.iterdir()}, part)
     shutil.rmtree(part / ".cache", ignore_errors=True)  # the client's record of what is whole
     if lock:

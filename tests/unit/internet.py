@@ -20,6 +20,7 @@ class Answer:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     size: int | None = None  # to which the body is padded
+    delay: float = 0  # seconds before it comes
 
 
 @dataclass
@@ -85,6 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
         found = state.files.get(self.path) or state.others(self.path, dict(self.headers))
         found = found if found is not None else Answer(b"<html>gone", 404)
         answer = found if isinstance(found, Answer) else Answer(found)
+        threading.Event().wait(answer.delay)
         body, status, headers = answer.body, answer.status, {**answer.headers}
         if state.etag:
             headers.setdefault("ETag", state.etag)

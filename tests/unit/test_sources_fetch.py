@@ -9,8 +9,9 @@ from unittest.mock import Mock
 import huggingface_hub
 import pytest
 import yaml
+from internet import Answer
 
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import AtlasError, DataError, TransientError
 from mbert_atlas.sources import download as download_module
 from mbert_atlas.sources.batch import fetch_all
 from mbert_atlas.sources.download import download
@@ -179,10 +180,29 @@ def test_a_server_that_cannot_resume_makes_it_start_over(tmp_path, upstream, ser
     assert [header for _, header in upstream.asked] == [None, asked]
 
 
-def test_a_busy_server_is_retried(tmp_path, upstream):
+def test_a_busy_server_is_retried_when_it_says(tmp_path, upstream, monkeypatch, caplog):
+    waits = []
+    monkeypatch.setattr(download_module.time, "sleep", waits.append)
     upstream.files["/file.bin"] = b"data"
-    upstream.statuses = [503, 429]
+    upstream.statuses = [503, (429, "7"), (503, "7200")]
     assert downloaded(upstream, tmp_path) == b"data"
+    assert [*filter(None, waits)] == [
+        7,
+        900,
+    ]  # at most a quarter of an hour; the first repeats at once
+    assert "the server is busy and requests a pause of 7 s" in caplog.text
+    upstream.statuses = [429] * 9
+    with pytest.raises(TransientError, match="429 Too Many Requests for file"):
+        downloaded(upstream, tmp_path / "other")
+
+
+def test_what_broke_off_is_tried_once_more_after_the_others(tmp_path, upstream, register):
+    whole = iter([b"a"] + [Answer(b"", 503)] * 6)  # to the check, and to the first fetch
+    upstream.others = lambda path, headers: next(whole, b"a") if path == "/a.zip" else CONTENT
+    fetch_all(["data/a.zip", "data/known.bin"], [], tmp_path, Sources(register))
+    assert (tmp_path / "data/a.zip").read_bytes() == b"a"
+    order = [path for path, _ in upstream.asked][2:]
+    assert order == ["/a.zip"] * 6 + ["/known.bin", "/a.zip"]
 
 
 def test_a_failure_does_not_keep_other_files_from_being_fetched(tmp_path, upstream, register):

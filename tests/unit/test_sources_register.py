@@ -2,16 +2,19 @@ import contextlib
 import csv
 import os
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from reading import read_table
 
+from mbert_atlas.corpora import ner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.sources.fetch import Sources, fetch
+from mbert_atlas.sources.fetch import Sources, fetch, origin_of
 from mbert_atlas.sources.register import HubEntry, Register
 
 RESOURCES = Path(__file__).parents[2] / "resources"
@@ -126,6 +129,23 @@ def test_every_listed_checksum_belongs_to_a_registered_path(register):
         # A checksum only makes sense where the bytes cannot change: at a commit, or at the tag of a
         # finished release, which its maintainers do not move.
         assert re.search(r"/([0-9a-f]{40}|r2\.[47]|v2014)/", source.url), path
+
+
+def test_a_zip_of_conll_2003_that_is_made_by_the_steps_is_accepted(register, tmp_path):
+    """Zips of the same text differ in their bytes, so that no checksum can be registered."""
+    source = register.locate("conll2003/conll2003.zip")
+    assert all(name in source.entry.steps for name in ("train.txt", "valid.txt", "test.txt"))
+    file = tmp_path / "conll2003/conll2003.zip"
+    file.parent.mkdir()
+    lines = "-DOCSTART- -X- -X- O\n\nParis NNP I-NP I-LOC\nsleeps VBZ I-VP O\n\n"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in ("train.txt", "valid.txt", "test.txt"):
+            archive.writestr(name, lines)
+    sources = Sources(register, downloads=tmp_path)
+    fetch("conll2003/conll2003.zip", file, sources)
+    assert origin_of("conll2003/conll2003.zip", file, sources)["dataset"] == "conll2003"
+    table, _ = read_table(ner.read, file, format="conll2003", split="dev")
+    assert table["ner_tags"].to_pylist() == [["B-LOC", "O"]]
 
 
 def test_an_unknown_path_names_the_nearest(register):
