@@ -21,7 +21,8 @@ NAMED = re.compile(
     r"(?:benchmarks|config|docs|envs|local|mbert_atlas|resources|slurm|tests|workflow)/[\w./-]+"
 )
 WRITTEN_BY_READERS = {
-    f"config/{name}.yaml" for name in ("mine", "turkish", "another", "second", "xlmr")
+    f"config/{name}.yaml"
+    for name in ("mine", "turkish", "another", "second", "xlmr", "content", "parquet")
 }
 # What stands for something in the pages, and for what here; first {mirror} and {mine}, see `here`.
 PLACEHOLDERS = {
@@ -112,7 +113,7 @@ def here(repository, tmp_path_factory):
     (folder / "mirror/mine").mkdir()
     (folder / "mirror/mine/news.txt").write_text("One house .\n")
     (folder / "mine.yaml").write_text("run: mine\n")
-    for page in ("CONTRIBUTING.md", "docs/compare.md", "docs/faq.md"):
+    for page in ("CONTRIBUTING.md", "docs/compare.md", "docs/faq.md", "docs/wikipedia.md"):
         for name, text in files_in(page).items():
             if name in WRITTEN_BY_READERS:
                 (repository / name).write_text(text)
