@@ -24,6 +24,8 @@ _BLOCK = 512
 
 def unit_vectors(vectors: Vectors, *, centred: bool) -> Vectors:
     """Return vectors, ``(n, dims)``, optionally centred, normalised to length 1, zeros as zeros."""
+    if vectors.dtype == np.float16:  # whose squares overflow above 256
+        vectors = vectors.astype(np.float32)
     if centred:
         vectors = vectors - vectors.mean(0, dtype=np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

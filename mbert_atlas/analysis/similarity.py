@@ -135,9 +135,16 @@ class Kernel:
         return np.asarray(product + whole / ((size - 1) * (size - 2)) - 2 * q / (size - 2))
 
     def compare(self, other: Self) -> Estimate:
-        """Return CKA with a 95% interval from the jackknife; NaN where a norm is not positive."""
+        """Return CKA with a 95% interval from the jackknife; NaN where a norm is not positive.
+
+        The debiased estimate is defined from four sentences on. The jackknife needs one more than
+        three, or than four if debiased: two centred sentences always have a CKA of 1.
+        """
         with np.errstate(invalid="ignore", divide="ignore"):
             values = self.sums(other) / np.sqrt(self.own * other.own)
+        least = 4 if self.kind == "debiased" else 3  # a sum of zeros may round to anything
+        values[:1] = values[:1] if len(values) - 1 >= least else np.nan
+        values[1:] = values[1:] if len(values) - 1 > least else np.nan
         z = np.arctanh(np.clip(values, -1 + 1e-12, 1 - 1e-12))
         n = len(z) - 1
         error = np.sqrt((n - 1) / n * ((z[1:] - z[1:].mean()) ** 2).sum())

@@ -50,6 +50,18 @@ def test_the_example_of_the_comment() -> None:
     assert -1 <= found.low <= found.high <= 1
 
 
+@pytest.mark.parametrize(("n", "low"), [(4, -0.72977), (6, 0.62377), (20, 0.99759)])
+def test_a_perfect_correlation_is_not_certain(n: int, low: float) -> None:
+    """Half a step below 1, by hand: n = 4 gives z = atanh(1 - 6 / 60) and z - 1.96 sqrt(1.5)."""
+    found = spearman(range(n), range(n))
+    assert (found.rho, found.high) == (1, 1)
+    assert found.low == pytest.approx(low, abs=1e-4)
+    below = spearman(range(n), [1, 0, *range(2, n)])  # the nearest that is not perfect
+    assert below.low < found.low
+    opposite = spearman(range(n), range(n, 0, -1))
+    assert (opposite.low, opposite.high) == (-1, pytest.approx(-low, abs=1e-4))
+
+
 @pytest.mark.parametrize("values", [[1, 2, 3], [1, 1, 1, 1]])
 def test_what_cannot_be_correlated(values: list[int]) -> None:
     with pytest.raises(AtlasError, match=r"fewer than four pairs, or .* constant"):

@@ -105,3 +105,11 @@ def test_words_of_a_dictionary(tmp_path: Path) -> None:
     assert rows[2]["mrr"] == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert rows[4]["mrr"] == rows[0]["mrr"]  # of the other layer, all vectors turned around
     assert {row["layer"] for row in rows} == {0, 1}
+
+
+def test_half_precision_does_not_overflow() -> None:
+    vectors = np.array([[300, 0], [0, 300], [200, 200]], dtype=np.float16)
+    assert np.allclose(np.linalg.norm(unit_vectors(vectors, centred=False), axis=1), 1)
+    pairs = np.array([[0, 0], [1, 1], [2, 2]])
+    for ranks in translation_ranks(vectors, vectors, pairs):
+        assert ranks.tolist() == [1, 1, 1]

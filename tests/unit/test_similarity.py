@@ -269,3 +269,18 @@ def test_texts_stay_parallel_and_need_their_columns(tmp_path: Path) -> None:
     assert load_arrays(tmp_path / "s").ragged("input_ids").lengths.tolist() == [3, 2, 3]
     with pytest.raises(DataError, match="column text: missing"):
         encode("text", pa.table({"id": ["1"], "language": ["en"]}), tokenizer, tmp_path / "s")
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_too_few_sentences_give_no_number(n: int) -> None:
+    """Two centred sentences always have a CKA of 1, so a jackknife of three would be certain."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        one, other = (kernels(random.normal(size=(n, 4))) for _ in range(2))
+        for name, kernel in one.items():
+            found, least = kernel.compare(other[name]), 4 if "debiased" in name else 3
+            assert np.isnan(found.value) or n >= least
+            assert n > least or (np.isnan(found.low) and np.isnan(found.high))
+            assert not np.isinf([found.value, found.low, found.high]).any()
+            if n > least and not np.isnan([found.value, found.low]).any():
+                assert found.low < found.value < found.high
