@@ -35,12 +35,16 @@ def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
         for path in job.output
     )
     register = Register.read(plan.home / "resources/sources.yaml")
-    sources = Sources(register, plan.config.mirror, plan.config.offline, downloads)
+    config = plan.config
+    sources = Sources(register, config.mirror, config.offline, downloads, plan.exact_dumps)
     try:
-        if sources.lock and not plan.config.miniature:
+        if sources.lock and not config.miniature:
             snapshots = sources.lock.folder.glob(f"{SNAPSHOT_FOLDER}/*/*")
             hub = [str(file.relative_to(downloads)) for file in snapshots]
-            sources.lock.require({*plan.upstream_files, *hub})
+            copies = sources.copies
+            paths = [path for path in plan.upstream_files if not (copies and copies.holder(path))]
+            sources.lock.require({*paths, *hub})
+            sources.require_exact(paths)
         require_available(needed, sources, downloads)
     except AtlasError as error:
         if not plan.config.without_missing:

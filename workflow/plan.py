@@ -40,8 +40,8 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
     """Validate the config and plan it; ``home`` is the folder of the repository.
 
     In the config, ``downloads``, ``mirror``, ``offline`` and ``contact`` are replaced by their
-    validated values, as scripts that fetch read them there. A WorkflowError names all mistakes of
-    the config and of the files that it names.
+    validated values, and ``exact_dumps`` is added, as scripts that fetch read them there. A
+    WorkflowError names all mistakes of the config and of the files that it names.
     """
     try:
         languages = Languages.read(home / "resources/languages.csv")
@@ -53,6 +53,7 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
     except AtlasError as error:
         raise WorkflowError(str(error)) from None
     config |= read.model_dump(include={"downloads", "mirror", "offline", "contact"})
+    config["exact_dumps"] = sorted(plan.exact_dumps)  # no parameter of a rule, see sources.smk
     if workflow.is_main_process and not (workflow.overwrite_configfiles or read.preset):
         logger.info(
             "No preset is given: this is the scale of the papers, with all their data and days of "

@@ -7,6 +7,7 @@ of variants after ``N`` and ``D`` by their names.
 """
 
 import re
+from collections.abc import Iterator
 
 _PREFERRED = {  # language with a converter -> variants to take before any other
     **{"ban": "ban ban-latn", "crh": "crh crh-latn", "gan": "gan-hans", "iu": "ike-cans"},
@@ -20,10 +21,10 @@ _PREFERRED = {  # language with a converter -> variants to take before any other
     **{"sr": "sr-ec sr-cyrl", "tg": "tg tg-cyrl", "tly": "tly", "uz": "uz uz-latn"},
     **{"wuu": "wuu-hans", "zgh": "zgh", "zh": "zh-hans zh-cn"},
 }
-_OPAQUE = re.compile(  # where it is no markup
-    r"<!--.*?-->|<(nowiki|pre|math|chem|ce|source|syntaxhighlight|score|timeline)\b"
-    r"[^>]*(?:/>|(?<!/)>.*?</\1\s*>)",
-    re.DOTALL | re.IGNORECASE,
+# Where -{ is no markup; <nowiki/> has no content.
+_OPENING = re.compile(
+    r"<!--|<(nowiki|pre|math|chem|ce|source|syntaxhighlight|score|timeline)\b[^<>]*(?<!/)>",
+    re.IGNORECASE,
 )
 # Not in -{{...}}-, a template between hyphens; }}}- ends a template and a rule.
 _END = r"(?:(?<!\})|(?<=\}\}))\}-"
@@ -38,17 +39,31 @@ def without_variants(text: str, language: str) -> tuple[str, int]:
     """
     if language not in _PREFERRED or "-{" not in text:
         return text, 0
-    opaque, total = list[str](), 0
-
-    def hide(match: re.Match[str]) -> str:
-        opaque.append(match[0])
-        return f"\0{len(opaque) - 1}\0"
-
-    text = _OPAQUE.sub(hide, text.replace("\0", ""))
+    shown, opaque, last, total = list[str](), list[str](), 0, 0
+    text = text.replace("\0", "")
+    for start, end in _opaque(text):
+        shown += [text[last:start], f"\0{len(opaque)}\0"]
+        opaque.append(text[start:end])
+        last = end
+    text = "".join([*shown, text[last:]])
     for _ in range(10):  # as deep as MediaWiki goes, the innermost first
         text, number = _INNERMOST.subn(lambda match: _shown(match[1], language), text)
         total += number
     return re.sub("\0([0-9]+)\0", lambda match: opaque[int(match[1])], text), total
+
+
+def _opaque(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where comments and tags with other markup begin and end; unclosed ones are neither."""
+    place, unclosed = 0, set[str]()
+    while opening := _OPENING.search(text, place):
+        tag, place = (opening[1] or "").lower(), opening.end()
+        if tag not in unclosed:
+            end = re.compile(rf"</{tag}\s*>" if tag else "-->", re.IGNORECASE)
+            if closing := end.search(text, place):
+                place = closing.end()
+                yield opening.start(), place
+            else:
+                unclosed.add(tag)  # it would be searched for again and again
 
 
 def _shown(content: str, language: str) -> str:

@@ -56,7 +56,7 @@ def read(job: ReadingJob) -> None:
     A paragraph is a line of WikiExtractor's output, or of the text of a Parquet file; lines shorter
     than ``minimum_characters`` (headings, captions, leftovers of lists) are dropped. Templates are
     not expanded: the paper's version effectively dropped them, and it saves a pass over the dump.
-    Of a page that occurs in several files the first counts. The table has the columns of
+    Of a page that occurs several times the first counts. The table has the columns of
     ``schemas.PARAGRAPHS``.
 
     Raises DataError if a file is no MediaWiki export or Parquet of articles, is not what
@@ -73,7 +73,7 @@ def read(job: ReadingJob) -> None:
         card.tool = f"wikiextractor {version('wikiextractor')}"
         card.notes.append("templates are dropped, not expanded")
     card.dropped[f"line: shorter than {minimum} characters"] = lines.pop("short")
-    for kind in ("older revisions", "already in another file"):
+    for kind in ("older revisions", "repeated"):
         card.dropped[f"page: {kind}"] = lines.pop(kind, 0)
     card.counts.update({"pages": pages.total(), **lines})
     for kind in pages.keys() - {"articles"}:
@@ -119,11 +119,10 @@ def _rows(
 
     def paragraphs(file: Path) -> Iterator[list[Row]]:
         for article in plain_articles(file, pages, processes, code):
-            if len(files) > 1:  # the ids of an encyclopedia take half a gigabyte
-                if article.id in seen:
-                    lines["already in another file"] += 1
-                    continue
-                seen.add(article.id)
+            if article.id in seen:
+                lines["repeated"] += 1
+                continue
+            seen.add(article.id)  # the ids of the largest encyclopedia take half a gigabyte
             texts = [line.replace("\t", " ").strip() for line in article.text.split("\n")]
             kept = [text for text in texts if len(text) >= minimum]
             lines["short"] += sum(0 < len(text) < minimum for text in texts)
@@ -287,7 +286,7 @@ def _extracted_by_others(path: Path, pages: Counter[str]) -> Iterator[Article]:
             for batch in file.iter_batches(_BATCH * 32, columns=_COLUMNS):
                 for row in batch.to_pylist():
                     place, problem = f"row {pages.total() + 1}", "not an article"
-                    article = Article(int(row["id"]), str(row["title"]), row["text"] or "")
+                    article = Article(int(row["id"]), row["title"] or "", row["text"] or "")
                     pages["articles" if article.text.strip() else "empty"] += 1
                     if article.text.strip():
                         yield article

@@ -13,7 +13,7 @@ from typing import Literal
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import what_it_is_instead
 from mbert_atlas.progress import track
-from mbert_atlas.sources.addresses import NoDumpError, answer, list_parts
+from mbert_atlas.sources.addresses import NoDumpError, answer, list_parts, require_known_list
 from mbert_atlas.sources.download import AnswerError, Session
 from mbert_atlas.sources.fetch import Sources
 from mbert_atlas.sources.register import (
@@ -23,7 +23,7 @@ from mbert_atlas.sources.register import (
     snapshot_path,
 )
 
-_HEAD = 512  # bytes that tell a web page or a pointer from data
+_HEAD = 512  # bytes that are requested
 _TIMEOUT = (10.0, 20.0)  # seconds to connect, and for an answer
 _AT_ONCE = 32  # requests, over all hosts
 State = Literal[
@@ -33,7 +33,7 @@ State = Literal[
     "by hand",
     "missing",
     "locked",
-    "other size",
+    "changed",
     "not the data",
     "no answer",
 ]
@@ -42,7 +42,7 @@ _FIXES: dict[State, str] = {
     "moved": "nothing now; correct the address in resources/sources.yaml some day",
     "missing": "correct the address in resources/sources.yaml, or use a mirror folder",
     "locked": "open the address in a browser, and put the file into a mirror folder",
-    "other size": "upstream has changed it; accept it by deleting the size in the register",
+    "changed": "use a mirror folder with the earlier one, or accept it in register or sources.lock",
     "not the data": "open the address in a browser, and put the file into a mirror folder",
     "no answer": "try again later, or put the file into a mirror folder",
 }
@@ -88,6 +88,7 @@ def check(
 def _check_file(path: str, sources: Sources, session: Session) -> Finding:
     copies, file = sources.copies, Path(sources.downloads or "") / path
     if copies and copies.holder(path):
+        copies.parts(path)
         return Finding(path, "here")
     source = sources.register.locate(path)
     if file.is_file() and sources.holds(path, file, source):
@@ -122,17 +123,17 @@ def _check_file(path: str, sources: Sources, session: Session) -> Finding:
 def _look_at_file(path: str, _: SourceFile, address: Address, session: Session) -> Finding:
     """Request the first bytes of a file."""
     with answer(session, address.url, Range=f"bytes=0-{_HEAD - 1}") as response:
-        whole = response.headers.get("Content-Range", "").rpartition("/")[2]
-        whole = whole or response.headers.get("Content-Length", "")
+        header = "Content-Range" if response.status_code in (206, 416) else "Content-Length"
+        whole = response.headers.get(header, "").rpartition("/")[2]
         size = int(whole) if whole.isdecimal() else None
-        start = response.raw.read(_HEAD)
+        start = response.raw.read1(_HEAD)
         kind = response.headers.get("Content-Type", "")
         moved = [one.url for one in response.history if one.is_permanent_redirect]
     if other := what_it_is_instead(start) or ("an HTML page" if "text/html" in kind else ""):
         return _finding(path, "not the data", size, f"{address.url} sends {other}")
     if address.bytes not in (None, size):
         detail = f"{address.url} has {size} bytes, not {address.bytes}"
-        return _finding(path, "other size", size, detail)
+        return _finding(path, "changed", size, detail)
     if size == 0:
         return _finding(path, "not the data", size, f"{address.url} sends an empty file")
     if moved:
@@ -140,12 +141,11 @@ def _look_at_file(path: str, _: SourceFile, address: Address, session: Session) 
     return Finding(path, "found", size)
 
 
-def _look_at_folder(path: str, source: SourceFile, _: Address, session: Session) -> Finding:
+def _look_at_folder(path: str, source: SourceFile, listed: Address, session: Session) -> Finding:
     """Request the list of a folder, and the first bytes of every part."""
-    parts = [
-        _look_at_file(path, source, address, session)
-        for address in list_parts(source, session).values()
-    ]
+    named = list_parts(source, session)
+    require_known_list(source, listed, named)
+    parts = [_look_at_file(path, source, address, session) for address in named.values()]
     first = next((one for one in parts if not one.is_usable), parts[0])
     sizes = [one.size for one in parts]
     return replace(first, size=None if None in sizes else sum(filter(None, sizes)))
@@ -182,6 +182,8 @@ def _failed(path: str, error: AnswerError) -> Finding:
         state = "locked"
     elif error.status in (404, 410):
         state = "missing"
+    elif error.status == 200:
+        state = "changed" if "other files" in error.problem else "not the data"
     fix = error.fix if isinstance(error, NoDumpError) else ""  # else what fits the state
     return _finding(path, state, None, f"{error.path}: {error.problem}", fix)
 
@@ -194,6 +196,8 @@ def report(findings: Sequence[Finding], downloads: Path | str) -> str:
     """Return a table of what is not as it should be, and the sum of all, as text."""
     odd = [one for one in findings if one.detail or not one.is_usable]
     lines = [f"{one.state:12}  {one.path}\n              {one.detail}; {one.fix}." for one in odd]
+    if not findings:
+        return "This config has nothing to fetch."
     counts = Counter(one.state for one in findings)
     sizes = [one.size for one in findings if one.is_usable]
     unknown, total = sizes.count(None), sum(filter(None, sizes))

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from mbert_atlas.errors import DataError, TransientError
 from mbert_atlas.files import (
-    SUMS,
     atomic_directory,
     atomic_path,
     full_disk_in_one_sentence,
@@ -18,7 +17,7 @@ from mbert_atlas.files import (
     replace_directory,
     sha256_of,
 )
-from mbert_atlas.sources.addresses import list_parts, nearest_dump
+from mbert_atlas.sources.addresses import list_parts, nearest_dump, require_known_list, written_sums
 from mbert_atlas.sources.download import AnswerError, Session, UnreachableError, download
 from mbert_atlas.sources.lock import Lock, LockedFile
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
@@ -62,9 +61,13 @@ class Sources:
         """The connections of downloads."""
         return Session(self.contact)
 
-    def locked(self, path: str) -> LockedFile | None:
-        """Return what is known of a file since it was first fetched."""
-        return self.lock.files.get(path) if self.lock else None
+    def locked(self, path: str, source: SourceFile) -> LockedFile | None:
+        """Return what is known of a file since it was first fetched; the register knows better."""
+        locked = self.lock.files.get(path) if self.lock else None
+        if locked is None or locked.sha256 not in (source.sums or {locked.sha256}):
+            return None
+        is_other_date = path in self.exact and locked.url not in ("", source.url)
+        return None if is_other_date else locked
 
     def addresses(
         self, path: str, source: SourceFile, session: Session
@@ -73,39 +76,54 @@ class Sources:
 
         A file that was fetched before is the same or none.
 
-        Raises DataError if its date must be looked up, and none is found.
+        Raises NoDumpError if its date must be looked up, and none is found.
         """
-        if locked := self.locked(path):
-            if source.date and (dated := source.found_at(locked.url)):
-                source = dated
-            addresses = [] if source.date else [*source.addresses]
+        locked = self.locked(path, source)
+        if source.date and locked and (dated := source.found_at(locked.url)):
+            source, addresses = dated, [*dated.addresses]
+        elif source.date:
+            if path not in self._dumps:
+                exact = path in self.exact
+                self._dumps[path] = nearest_dump(source, session, exact=exact)
+            source, address = self._dumps[path]
+            addresses = [address]
+        else:
+            addresses = [*source.addresses]
+        if locked:
+            size = None if source.is_folder else locked.bytes
             same = [item for item in addresses if item.sha256 in (None, locked.sha256)]
-            urls = dict.fromkeys(filter(None, [locked.url, *(item.url for item in same)]))
-            if urls:
-                size = None if source.is_folder else locked.bytes
-                return source, [Address(url, locked.sha256, size) for url in urls]
-        if not source.date:
-            return source, [*source.addresses]
-        if path not in self._dumps:
-            exact = path in self.exact
-            self._dumps[path] = nearest_dump(source, session, exact=exact)
-        dated, address = self._dumps[path]
-        return dated, [address]
+            # The address that had it comes first.
+            same.sort(key=lambda item: item.url != locked.url)
+            addresses = [Address(item.url, locked.sha256, size, item.md5) for item in same]
+        return source, addresses
 
     def holds(self, path: str, file: Path, source: SourceFile) -> bool:
         """Whether an existing file is the one that a path stands for, as far as is known.
 
-        It is hashed if it has not been, or has changed since. One of which nothing is known is.
+        One of which nothing is known is, and gets its line in the lock. A folder has its parts.
         """
-        sums = {source.sha256, *(item.sha256 for item in source.addresses)} - {None}
-        if (locked := self.locked(path)) and self.lock:
-            return locked.sha256 in (sums or {locked.sha256}) and self.lock.agrees(path, file)
-        sha256 = sha256_of(file) if sums or self.lock else None
-        if sums and sha256 not in sums:
+        locked = self.locked(path, source)
+        sums = {locked.sha256} if locked else source.sums
+        hashed = self.lock.sha256_of if self.lock else sha256_of
+        if sums and hashed(file) not in sums:
             return False
-        if self.lock:
-            self.lock.add(path, file, "", sha256)
+        if source.is_folder and not all(
+            (part := file.with_name(name)).is_file() and hashed(part) == sha256
+            for name, sha256 in read_sums(file).items()
+        ):
+            return False
+        if self.lock and path not in self.lock.files:
+            self.lock.add(path, file, "")
         return True
+
+    def require_exact(self, paths: Iterable[str]) -> None:
+        """Raise a DataError if a dump that no other date may replace was fetched from another."""
+        for path in sorted({*paths} & {*self.exact}):
+            locked = self.lock.files.get(path) if self.lock else None
+            if locked and locked.url not in ("", url := self.register.locate(path).url):
+                problem = f"it is {locked.url}, not {url}"
+                fix = "delete the file to fetch that one, or set `exact: false`"
+                raise DataError(Path(self.downloads or "") / path, "", problem, fix)
 
 
 def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
@@ -126,12 +144,9 @@ def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
             _logger.info("%s: exists", path)  # a new copy would be newer than results
             return destination
         _logger.info("%s: from the mirror %s", path, copies.folder)
-        folder = path.rpartition("/")[0]
-        for name in read_sums(copies.folder / path) if path.endswith(f"/{SUMS}") else ():
-            copies.copy(f"{folder}/{name}", destination.with_name(name))
+        for part in copies.parts(path):
+            copies.copy(part, destination.with_name(part.rpartition("/")[2]))
         copies.copy(path, destination)
-        if sources.lock and sources.locked(path):
-            sources.lock.add(path, destination, f"the mirror {copies.folder}")
         return destination
     source = sources.register.locate(path)
     if destination.is_file():
@@ -146,11 +161,11 @@ def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
     dated, addresses = sources.addresses(path, source, sources.session)
     if dated.date != source.date:
         _logger.warning("%s: the dump of %s, the nearest that exists", path, dated.date)
-    failures: list[DataError] = []
+    failures, sha256 = list[DataError](), None
     for address in addresses:
         try:
             if source.is_folder:
-                sha256 = _download_folder(dated, address, destination, sources)
+                _download_folder(dated, address, destination, sources)
             else:
                 sha256 = download(address, destination, name=path, session=sources.session)
         except DataError as error:
@@ -166,23 +181,18 @@ def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
 
 def _download_folder(
     source: SourceFile, listed: Address, destination: Path, sources: Sources
-) -> str:
+) -> None:
     """Download the parts of a folder next to the list of their checksums, which comes last."""
     parts = list_parts(source, sources.session)
+    require_known_list(source, listed, parts)
+    hashed = sources.lock.sha256_of if sources.lock else sha256_of
     for name, address in parts.items():
         target = destination.with_name(name)
-        if not (target.is_file() and sha256_of(target) == address.sha256):
+        if not (target.is_file() and hashed(target) == address.sha256):
             name = f"{destination.parent.name}/{name}"
             download(address, target, name=name, session=sources.session)
     with atomic_path(destination) as temporary:
-        lines = (f"{address.sha256}  {name}\n" for name, address in parts.items())
-        temporary.write_text("".join(lines), encoding="utf-8")
-        sha256 = sha256_of(temporary)
-        if listed.sha256 not in (None, sha256):
-            problem = f"{source.rest} lists other files than when it was first fetched"
-            fix = f"delete its lines in {sources.lock and sources.lock.file} to accept them"
-            raise DataError(listed.url, "", problem, fix)
-    return sha256
+        temporary.write_text(written_sums(parts), encoding="utf-8")
 
 
 def _manual(path: str, destination: Path, source: SourceFile, copies: Mirror | None) -> DataError:
@@ -219,19 +229,21 @@ def origin_of(path: str, file: Path | str, sources: Sources) -> dict[str, str]:
         line = copies.rows[copies.holder(path) or path]
         stated = {column: line.get(column, "") for column in ("dataset", "licence")}
         return stated | {"citation": held, "read_from": f"{path}: {held}"}
-    source, locked = sources.register.locate(path), sources.locked(path)
-    entry = source.entry
+    source = sources.register.locate(path)
+    entry, locked = source.entry, sources.locked(path, source)
     if held is None and not sources.holds(path, file, source):
-        registered = source.sha256 or (locked.sha256 if locked else "another one")
-        problem = f"its sha256 is {sha256_of(file)}, but it is {registered} for {path}"
+        sums = " or ".join(sorted(source.sums)) or (locked.sha256 if locked else "another")
+        problem = f"its sha256 is {sha256_of(file)}, but it is {sums} for {path}"
         raise DataError(file, "", problem, f"delete {file} and start again, so that it is fetched")
-    used = locked.url if locked else ""
-    read_from = held or used or source.url or entry.steps
-    if source.date and not held:
-        dated = source.found_at(used)
-        if dated is None or dated.date != source.date:
-            day = dated.date if dated else "an unknown date"
-            read_from += f", dump of {day}, the nearest to {source.date}"
+    read_from = held or source.url or entry.steps
+    if locked and not held:
+        read_from = locked.url or f"a file that was put there, {read_from}"
+    if locked and source.date and not held:
+        dated = source.found_at(locked.url)
+        if dated is None:
+            read_from = "a dump that was put there, of a date that is not known"
+        elif dated.date != source.date:
+            read_from += f", dump of {dated.date}, the nearest to {source.date}"
     return {
         "dataset": entry.id,
         "licence": entry.licence,
@@ -264,6 +276,7 @@ def require_available(
             address = f"https://huggingface.co/{repository.replace('--', '/', 1)}/tree/{revision}"
             hint = address if offline else ""
         elif copies and copies.holder(path):  # it needs no entry
+            copies.parts(path)
             continue
         else:
             source = sources.register.locate(path)
@@ -343,11 +356,13 @@ def _download_snapshot(
     if lock:
         for file in sorted(part.iterdir()):
             path = f"{snapshot_path(repository, revision)}/{file.name}"
-            if not lock.agrees(path, file):
+            locked = lock.files.get(path)
+            if locked and lock.sha256_of(file) != locked.sha256:
                 problem = f"the hub has another {file.name} than when it was first fetched"
                 fix = f"delete its lines in {lock.file} to accept it"
                 raise DataError(repository, f"revision {revision}", problem, fix)
-            lock.add(path, file, f"https://huggingface.co/{repository}/tree/{revision}")
+            if not locked:
+                lock.add(path, file, f"https://huggingface.co/{repository}/tree/{revision}")
     replace_directory(part, destination)
 
 

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import atomic_path, damage_in_one_sentence, read_text, sha256_of
+from mbert_atlas.files import (
+    SUMS,
+    atomic_path,
+    damage_in_one_sentence,
+    read_sums,
+    read_text,
+    sha256_of,
+)
 from mbert_atlas.progress import track
 from mbert_atlas.sources.lock import LOCK
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, HubEntry, Register, checked_path
@@ -107,6 +114,20 @@ class Mirror:
         for name in names:
             self.holder(name)
         return [name.removesuffix(".xz") for name in names]
+
+    def parts(self, path: str) -> list[str]:
+        """Return the paths of the files that a folder's list of checksums names; else nothing.
+
+        Raises DataError if it lacks one of them.
+        """
+        folder, _, name = path.rpartition("/")
+        sums = read_sums(self.folder / path) if name == SUMS else ()
+        parts = [f"{folder}/{part}" for part in sums]
+        for part in parts:
+            if not self.holder(part):
+                problem, fix = f"{part} is not there", "copy the file into the mirror and list it"
+                raise DataError(self.folder / path, "", problem, fix)
+        return parts
 
     def copy(self, path: str, destination: Path) -> None:
         """Copy ``path``, which it holds, to ``destination`` whole, decompressed if held as ``.xz``.

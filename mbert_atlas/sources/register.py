@@ -9,6 +9,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Formatter
@@ -65,6 +66,8 @@ class FileEntry(_Entry):
     others: list[OtherAddress] = []  # tried in this order where the first one fails
     # Days of the month on which dumps begin: in place of the date of a path, the nearest is taken.
     days: list[int] = []
+    # Where the server lists the dates that there are, in any text; without it, near days are tried.
+    dates: str | None = Field(None, pattern=r"^https?://")
     # Where archive.org describes the item that holds the file, with its size and MD5.
     metadata: str | None = Field(None, pattern=r"^https?://")
     # Address of each {part} of a folder that `url` lists: in the format of `sha256sum`, or as the
@@ -92,7 +95,7 @@ class FileEntry(_Entry):
         if self.parts and not self.pattern.endswith(f"/{SUMS}"):
             raise ValueError(f"it has parts, so its pattern must end with /{SUMS}")
         groups = {"path", *compiled.groupindex}
-        urls = [self.url, self.metadata, *(other.url for other in self.others)]
+        urls = [self.url, self.dates, self.metadata, *(other.url for other in self.others)]
         for url, names in [*((url, groups) for url in urls), (self.parts, groups | {"part"})]:
             fields = {name for _, name, *_ in Formatter().parse(url or "") if name is not None}
             if unknown := fields - names:
@@ -169,6 +172,12 @@ class SourceFile:
         return self.entry.sha256.get(self.rest, self.listed_sha256)
 
     @property
+    def sums(self) -> set[str]:
+        """The registered checksums at all addresses; none: nobody has published one."""
+        sums = {self.sha256, *(item.sha256 for item in self.addresses)}
+        return {item for item in sums if item}
+
+    @property
     def is_folder(self) -> bool:
         """Whether the path stands for the files of a folder."""
         return self.entry.parts is not None and "part" not in self.values
@@ -184,18 +193,26 @@ class SourceFile:
         return replace(self, values={**self.values, "date": day})
 
     def found_at(self, url: str) -> Self | None:
-        """Return the same file of the date that has an address; none: no date near it has."""
-        dated = (self.at(day) for day in self.nearest_dates())
+        """Return the same file of the date that an address has; none: it is no such address."""
+        dated = map(self.at, dates_in(url))
         return next((item for item in dated if item.url == url), None)
 
-    def nearest_dates(self) -> Iterator[dt.date]:
-        """Yield its date and those within a year on which a dump may have begun, nearest first."""
+    def near_dates(self) -> Iterator[dt.date]:
+        """Yield other dates within 100 days on which a dump may have begun, nearest first."""
         assert self.date is not None
-        yield self.date
-        for distance in range(1, 366):
+        for distance in range(1, 101):
             for day in (self.date - dt.timedelta(distance), self.date + dt.timedelta(distance)):
                 if day.day in self.entry.days:
                     yield day
+
+
+def dates_in(text: str) -> list[dt.date]:
+    """Return the days in a text, as 20210420 or 2021-04-20, each once."""
+    days = dict[dt.date, None]()
+    for parts in re.findall(r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)(?!\d)", text):
+        with suppress(ValueError):  # there is no such day
+            days[dt.date(*map(int, parts))] = None
+    return list(days)
 
 
 def checked_path(path: str) -> str:
@@ -282,8 +299,5 @@ def _values(entry: FileEntry, rest: str) -> dict[str, Any] | None:
         return None
     values |= match.groupdict()
     if "date" in values:
-        try:
-            values["date"] = dt.date.fromisoformat(values["date"])
-        except ValueError:
-            return None  # there is no such day
-    return values
+        values["date"] = next(iter(dates_in(values["date"])), None)
+    return values if values.get("date", "") is not None else None  # there is no such day

@@ -252,7 +252,7 @@ def test_parts_in_the_order_of_their_pages(tmp_path: Path, form: str) -> None:
         write_dump(tmp_path / name, dump(page(number, f"T{number}", LONG), page(1, "Again", LONG)))
     rows, card = extract(sums(tmp_path, *reversed(names), form=form))
     assert [(row["page_id"], row["title"]) for row in rows] == [(1, "T1"), (2, "T2"), (3, "T3")]
-    assert card["dropped"]["page: already in another file"] == 3
+    assert card["dropped"]["page: repeated"] == 3
     paths = [Path(one["path"]).name for one in card["source_files"]]
     assert paths == ["SHA256SUMS", *names]
 
@@ -310,7 +310,7 @@ def test_parquet_has_plain_text(tmp_path: Path) -> None:
     files = [CorpusFile(path), CorpusFile(dump_path)]
     table, card = read_table(wikipedia.read, files, "xx", minimum_characters=100)
     assert table["id"].to_pylist() == ["xx-3-0", "xx-3-1", "xx-9-0"]
-    assert card["dropped"]["page: already in another file"] == 1
+    assert card["dropped"]["page: repeated"] == 1
     assert len(card["source_files"]) == 2
 
 

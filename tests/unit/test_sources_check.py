@@ -15,9 +15,12 @@ from mbert_atlas.files import read_sums
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.sources import check
 from mbert_atlas.sources import download as download_module
+from mbert_atlas.sources.addresses import nearest_dump
 from mbert_atlas.sources.batch import check_all, fetch_all
 from mbert_atlas.sources.check import report
-from mbert_atlas.sources.fetch import Sources, fetch, origin_of
+from mbert_atlas.sources.download import Session
+from mbert_atlas.sources.fetch import Sources, fetch, origin_of, require_available
+from mbert_atlas.sources.lock import Lock
 from mbert_atlas.sources.mirror import write_manifest
 from mbert_atlas.sources.register import Register
 
@@ -26,6 +29,13 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64
 DUMP = "wikipedia/{}wiki-20210420-pages-articles.xml.bz2"
 DATES = {"ru": ["20210320", "20210401", "20210601"], "la": []}
 """Dumps that archive.org has of some wikis; of others it has the requested one."""
+
+
+def search_result(wiki: str, dates: list[str]) -> bytes:
+    """What archive.org's search returns of a wiki."""
+    items = [{"identifier": f"{wiki}wiki-{date}"} for date in dates]
+    header = {"status": 0, "params": {"qin": f"identifier:{wiki}wiki-*", "rows": "500"}}
+    return json.dumps({"responseHeader": header, "response": {"docs": items}}).encode()
 
 
 def sha256(content: bytes) -> str:
@@ -58,6 +68,8 @@ def world(internet: Internet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         agent = headers.get("User-Agent", "")
         if host == "dumps.wikimedia.org" and "mbert-atlas" not in agent:
             return Answer(b"name yourself", 403)
+        if host == "archive.org" and (found := re.search(r"identifier:(\w+)wiki-", rest)):
+            return Answer(search_result(found[1], DATES.get(found[1], [])))
         if host == "archive.org" and (found := re.search(r"(\w+)wiki-(\d{8})", rest)):
             wiki, date = found.groups()
             name = f"{wiki}wiki-{date}-pages-articles.xml.bz2"
@@ -122,7 +134,7 @@ def test_the_whole_paper_preset_is_checked_and_nothing_is_fetched(
         "muse/dictionaries/en-es.txt": "locked",
         "muse/dictionaries/en-de.txt": "not the data",
         "wals/v2014/cldf/codes.csv": "not the data",
-        "mlqa/MLQA_V1.zip": "other size",
+        "mlqa/MLQA_V1.zip": "changed",
         "xnli/XNLI-1.0.zip": "no answer",
         "squad/dev-v1.1.json": "moved",
         "wikimatrix/WikiMatrix.en-hi.tsv.gz": "not the data",
@@ -136,14 +148,16 @@ def test_the_whole_paper_preset_is_checked_and_nothing_is_fetched(
     assert "the dump of 2021-04-01, as there is none of 2021-04-20" in text
     assert "sends a Git LFS pointer" in text
     assert "has 75719051 bytes, not 75719050" in text
-    assert "there is no dump of 2021-04-20 or within a year of it; take another form" in text
+    assert "there is no dump of 2021-04-20 or near it; take another form" in text
     assert "panx_dataset.tar has it" in text
     assert "193 sources: 182 found" in text
     assert "To fetch: 1.1 GB; free in" in text
     redirects = [line for line in caplog.messages if "redirects to localhost" in line]
     assert len(redirects) == 1  # of 121
     # No byte beyond the first ones, four requests to a host at a time, and nothing on the disk.
-    asked = {wanted for path, wanted in internet.asked if not re.search("metadata|/api/", path)}
+    asked = {
+        wanted for path, wanted in internet.asked if not re.search("metadata|/api/|search", path)
+    }
     assert asked == {"bytes=0-511"}
     assert internet.at_once <= 2 * 4 + 2  # the server is reached under two names, and the hub
     assert not downloads.exists()
@@ -169,7 +183,7 @@ def test_small_files_come_first_each_failure_at_once_and_the_rest_goes_on(
     assert "the sha256 of xquad/xquad.vi.json is" in str(caught.value)
     assert "there is no dump of 2021-04-20" in str(caught.value)
     whole = [path.removeprefix(f"{internet.url}/") for path, wanted in internet.asked if not wanted]
-    assert [path.rpartition("/")[2] for path in whole if "metadata" not in path] == [
+    assert [path.rpartition("/")[2] for path in whole if "archive.org" not in path] == [
         "en-es.txt",  # by size
         "xquad.vi.json",
         "en-de.txt",
@@ -250,6 +264,108 @@ def test_exact_refuses_another_date(world: Any, tmp_path: Path) -> None:
         fetch(path, tmp_path / path, Sources(register, exact={path}))
 
 
+def test_exact_holds_for_files_that_are_there(world: Any, tmp_path: Path) -> None:
+    register, internet = world
+    path = DUMP.format("ru")
+    internet.others = served_dump(internet.others, "ruwiki-20210401", b"BZh91")
+    fetch(path, tmp_path / path, Sources(register, downloads=tmp_path))
+    sources = Sources(register, downloads=tmp_path, exact={path})
+    with pytest.raises(DataError, match=r"it is .*ruwiki-20210401.*; delete the file to fetch"):
+        sources.require_exact([path])
+    sources.require_exact([DUMP.format("en")])
+    Sources(register, downloads=tmp_path).require_exact([path])
+    (tmp_path / path).unlink()
+    (finding,) = check.check([path], [], sources)
+    assert (finding.state, "exact: false" in finding.fix) == ("missing", True)
+    with pytest.raises(DataError, match=r"no dump of 2021-04-20; set `exact: false`"):
+        fetch(path, tmp_path / path, sources)
+
+
+def served_dump(others: Any, item: str, body: bytes) -> Any:
+    """Answers in which one item has a file with this content."""
+    name = f"{item}-pages-articles.xml.bz2"
+    file = {"name": name, "size": str(len(body)), "md5": hashlib.md5(body).hexdigest()}
+    answers = {f"/archive.org/metadata/{item}": json.dumps({"files": [file]}).encode()}
+    answers[f"/archive.org/download/{item}/{name}"] = body
+    return lambda path, headers: Answer(answers[path]) if path in answers else others(path, headers)
+
+
+def test_a_dump_that_a_person_put_there_stays_the_same(world: Any, tmp_path: Path) -> None:
+    register, internet = world
+    path = DUMP.format("ru")
+    (tmp_path / path).parent.mkdir()
+    (tmp_path / path).write_bytes(b"mine")
+    sources = Sources(register, downloads=tmp_path)
+    fetch(path, tmp_path / path, sources)
+    read_from = origin_of(path, tmp_path / path, sources)["read_from"]
+    assert read_from.endswith(": a dump that was put there, of a date that is not known")
+    (tmp_path / path).unlink()
+    internet.others = served_dump(internet.others, "ruwiki-20210401", b"BZh91")
+    with pytest.raises(DataError, match=r"the size of .* is 5, not 4"):
+        fetch(path, tmp_path / path, Sources(register, downloads=tmp_path))
+
+
+def test_the_nearest_date_is_one_that_the_archive_lists_or_that_is_tried(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register, internet = world
+    hosts, session, dates_of = internet.others, Session(), {}
+    for dates in (["20230101"], ["20210410", "20210430"], ["20210401"], ["20210520", "20210401"]):
+        for is_listed in (True, False):
+            monkeypatch.setitem(DATES, "xx", dates)
+            internet.others = lambda path, headers, is_listed=is_listed: (
+                None if "advancedsearch" in path and not is_listed else hosts(path, headers)
+            )
+            try:
+                dated, _ = nearest_dump(register.locate(DUMP.format("xx")), session)
+                dates_of[dates[0], is_listed] = f"{dated.date:%Y%m%d}"
+            except DataError as error:
+                dates_of[dates[0], is_listed] = error.problem
+    missing = "there is no dump of 2021-04-20 or near it"
+    assert dates_of == {
+        ("20230101", True): "20230101",  # however far
+        ("20230101", False): missing,
+        ("20210410", True): "20210410",  # of two as near the earlier
+        ("20210410", False): missing,  # no dump begins on these days, as a rule
+        ("20210401", True): "20210401",
+        ("20210401", False): "20210401",
+        ("20210520", True): "20210401",
+        ("20210520", False): "20210401",
+    }
+
+
+@pytest.mark.parametrize("body", [b"<html><body>", b'{"files": null}', b'{"files": ["a"]}', b"[1]"])
+def test_metadata_of_another_form_is_one_sentence(world: Any, body: bytes) -> None:
+    register, internet = world
+    internet.files["/archive.org/metadata/enwiki-20210420"] = body
+    (finding,) = check.check([DUMP.format("en")], [], Sources(register))
+    assert finding.state == "no answer"
+    assert "the answer is not what it should be" in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [(401, "locked"), (403, "locked"), (451, "locked"), (410, "missing"), (502, "no answer")],
+)
+def test_an_error_decides_the_state(world: Any, status: int, state: str) -> None:
+    register, internet = world
+    path = "xnli/XNLI-1.0.zip"
+    internet.files[register.locate(path).url.removeprefix(internet.url)] = Answer(b"", status)
+    (finding,) = check.check([path], [], Sources(register))
+    assert finding.state == state
+
+
+def test_a_registered_checksum_counts_more_than_the_lock(world: Any, tmp_path: Path) -> None:
+    register, _ = world
+    path = "squad/dev-v1.1.json"
+    (tmp_path / "other").write_bytes(b"{}")
+    Lock(tmp_path).add(path, tmp_path / "other", "http://127.0.0.1:9/old")
+    source = register.locate(path)
+    dated, addresses = Sources(register, downloads=tmp_path).addresses(path, source, Session())
+    assert (dated, [item.url for item in addresses]) == (source, [source.url])
+    assert addresses[0].sha256 == source.sha256
+
+
 # ------------------------------------------------------------------ folders
 
 
@@ -272,6 +388,8 @@ def test_a_content_export_is_a_folder_of_checked_parts(world: Any, tmp_path: Pat
         "lawiki-2026-10-01-p12p99.xml.bz2": b"BZ",
     }
     content_export(internet, "2026-10-01", parts)
+    index = b'<html><body><a href="2026-10-01/">2026-10-01/</a> <a href="2026-11-01/">..</a>'
+    internet.files["/dumps.wikimedia.org/other/mediawiki_content_current/lawiki/"] = index
     path = "wikipedia-content/lawiki-20260501/SHA256SUMS"
     sources = Sources(register, downloads=tmp_path)
     (finding,) = check.check([path], [], sources)
@@ -291,9 +409,15 @@ def test_a_content_export_is_a_folder_of_checked_parts(world: Any, tmp_path: Pat
         "SHA256SUMS",
         "lawiki-2026-10-01-p12p99.xml.bz2",
     ]
+    # A part that is damaged is fetched again.
+    (folder / next(iter(parts))).write_bytes(b"damaged")
+    fetch(path, tmp_path / path, Sources(register, downloads=tmp_path))
+    assert {name: (folder / name).read_bytes() for name in parts} == parts
     # Another release under the same address is no longer the same dataset.
     content_export(internet, "2026-10-01", {**parts, "lawiki-2026-10-01-p100p101.xml.bz2": b"x"})
     (tmp_path / path).unlink()
+    (finding,) = check.check([path], [], Sources(register, downloads=tmp_path))
+    assert finding.state == "changed"
     with pytest.raises(DataError, match="lists other files than when it was first fetched"):
         fetch(path, tmp_path / path, Sources(register, downloads=tmp_path))
 
@@ -334,3 +458,11 @@ def test_a_folder_comes_from_the_mirror_with_its_parts(world: Any, tmp_path: Pat
         "SHA256SUMS",
         "a.xml.bz2",
     ]
+    (folder / "a.xml.bz2").unlink()
+    lacking = Sources(register, tmp_path / "mirror")
+    for call in (
+        lambda: check.check([path], [], lacking),
+        lambda: require_available([path], lacking),
+    ):
+        with pytest.raises(DataError, match=r"lawiki-20260501/a\.xml\.bz2 is not there"):
+            call()

@@ -1,20 +1,23 @@
 """Fetching against a server on the loopback interface that can misbehave in known ways."""
 
+import gzip
 import hashlib
 import lzma
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
 
 import huggingface_hub
 import pytest
+import requests
 import yaml
 from internet import Answer
 
 from mbert_atlas.errors import AtlasError, DataError, TransientError
 from mbert_atlas.sources import download as download_module
 from mbert_atlas.sources.batch import fetch_all
-from mbert_atlas.sources.download import download
+from mbert_atlas.sources.download import AnswerError, Session, download
 from mbert_atlas.sources.fetch import (
     Sources,
     fetch,
@@ -167,6 +170,98 @@ def test_a_part_is_completed_or_thrown_away(tmp_path, upstream, part, version, a
     assert left_in(tmp_path) == ["file.bin"]
 
 
+LAST = len(CONTENT) - 1
+WRONG = {
+    "from the start": (CONTENT, f"bytes 0-{LAST}/{len(CONTENT)}", {}),
+    "from earlier": (CONTENT[-9:], f"bytes {LAST - 8}-{LAST}/{len(CONTENT)}", {}),
+    "of another version": (b"x" * (len(CONTENT) // 2), None, {"ETag": '"two"'}),
+    "in several parts": (b"--a\r\n", "", {"Content-Type": "multipart/byteranges; boundary=a"}),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_rest_that_was_not_requested_is_never_joined(tmp_path, upstream, kind):
+    body, span, headers = WRONG[kind]
+    span = f"bytes {len(CONTENT) // 2}-{LAST}/{len(CONTENT)}" if span is None else span
+    wrong = Answer(body, 206, {"Content-Range": span, **headers})
+    upstream.others = lambda path, headers: wrong if "Range" in headers else CONTENT
+    upstream.break_off = 1
+    assert downloaded(upstream, tmp_path) == CONTENT
+
+
+def test_a_rest_that_is_too_short_is_completed(tmp_path, upstream):
+    half, more = len(CONTENT) // 2, 1000
+    span = f"bytes {half}-{half + more - 1}/{len(CONTENT)}"
+    short = Answer(CONTENT[half : half + more], 206, {"Content-Range": span})
+    upstream.others = lambda path, headers: (
+        short if headers.get("Range") == f"bytes={half}-" else CONTENT
+    )
+    upstream.break_off = 1
+    assert downloaded(upstream, tmp_path) == CONTENT
+    assert [wanted for _, wanted in upstream.asked][2] == f"bytes={half + more}-"
+
+
+def test_a_part_of_another_address_is_thrown_away(tmp_path, upstream):
+    upstream.files["/file.bin"] = CONTENT
+    (tmp_path / ".file.bin.part").write_bytes(b"x" * 1000)
+    (tmp_path / ".file.bin.part.version").write_text(f'{upstream.url}/other\n"one"')
+    assert downloaded(upstream, tmp_path) == CONTENT
+    assert [header for _, header in upstream.asked] == [None]
+
+
+def test_an_answer_that_is_packed_all_the_same_is_unpacked(tmp_path, upstream):
+    packed = Answer(gzip.compress(CONTENT), 200, {"Content-Encoding": "gzip"})
+    upstream.others = lambda path, headers: (
+        packed if headers["Accept-Encoding"] == "identity" else CONTENT
+    )
+    assert downloaded(upstream, tmp_path) == CONTENT
+    # A file that is itself packed stays as it is, whatever the server calls it.
+    download(Address(upstream.url + "/a.tgz"), tmp_path / "a.tgz", name="a.tgz")
+    assert (tmp_path / "a.tgz").read_bytes() == packed.body
+
+
+def test_a_host_gets_four_requests_at_a_time(upstream):
+    upstream.others = lambda path, headers: Answer(b"a", delay=0.05)
+    session = Session()
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda n: session.get(f"{upstream.url}/{n}"), range(16)))
+    assert 4 <= upstream.at_once <= 8  # what has just been answered counts for a moment
+
+
+def test_a_host_that_answers_now_and_then_is_not_given_up(upstream):
+    upstream.files |= {"/file.bin": b"a", "/slow.bin": Answer(b"a", delay=0.5)}
+    session = Session(tries=0, give_up=2, timeout=(1, 0.1))
+    for _ in range(3):
+        with pytest.raises(requests.RequestException, match="timed out"):
+            session.get(f"{upstream.url}/slow.bin")
+        assert session.get(f"{upstream.url}/file.bin").content == b"a"
+    for _ in range(2):
+        with pytest.raises(requests.RequestException, match="timed out"):
+            session.get(f"{upstream.url}/slow.bin")
+    with pytest.raises(requests.ConnectionError, match="has not answered 2 requests"):
+        session.get(f"{upstream.url}/file.bin")
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Answer(b""), r"sent an empty file instead"),
+        (
+            Answer(b"<head><title>", 200, {"Content-Type": "text/html"}),
+            r"sent an HTML page instead",
+        ),
+        (Answer(b"ten bytes."), r"the size of file\.bin is 10, not 11"),
+        (Answer(b"", 204), r"answered 204"),
+    ],
+)
+def test_what_cannot_be_the_file_is_an_error(tmp_path, upstream, answer, message):
+    upstream.files["/file.bin"] = answer
+    address = Address(upstream.url + "/file.bin", bytes=11)
+    with pytest.raises(DataError, match=message):
+        download(address, tmp_path / "file.bin", name="file.bin")
+    assert not (tmp_path / "file.bin").exists()
+
+
 @pytest.mark.parametrize(
     ("server", "asked"),
     [({"ranges": False}, f"bytes={len(CONTENT) // 2}-"), ({"etag": 'W/"weak"'}, None)],
@@ -184,12 +279,10 @@ def test_a_busy_server_is_retried_when_it_says(tmp_path, upstream, monkeypatch, 
     waits = []
     monkeypatch.setattr(download_module.time, "sleep", waits.append)
     upstream.files["/file.bin"] = b"data"
-    upstream.statuses = [503, (429, "7"), (503, "7200")]
+    upstream.statuses = [503, (429, "7"), (503, "soon"), (503, "7200")]
     assert downloaded(upstream, tmp_path) == b"data"
-    assert [*filter(None, waits)] == [
-        7,
-        900,
-    ]  # at most a quarter of an hour; the first repeats at once
+    # 8 without a number that it can read, at most a quarter of an hour.
+    assert [*filter(None, waits)] == [7, 8, 900]
     assert "the server is busy and requests a pause of 7 s" in caplog.text
     upstream.statuses = [429] * 9
     with pytest.raises(TransientError, match="429 Too Many Requests for file"):
@@ -219,11 +312,17 @@ def test_a_failure_does_not_keep_other_files_from_being_fetched(tmp_path, upstre
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path):
-    for address in ("http://127.0.0.1:9/x", "http://[/x"):
-        with pytest.raises(
-            DataError, match=r"the download of x broke off.*check network and address"
-        ):
-            download(Address(address), tmp_path / "x", name="x")
+    with pytest.raises(TransientError, match=r"of x broke off.*check network and address"):
+        download(Address("http://127.0.0.1:9/x"), tmp_path / "x", name="x")
+
+
+@pytest.mark.parametrize("target", ["http://[/x", "ftp://127.0.0.1/x", "/file.bin"])
+def test_an_address_that_leads_nowhere_is_not_tried_again(tmp_path, upstream, target):
+    """A wrong address, and redirects to another protocol and to itself."""
+    upstream.files["/file.bin"] = Answer(b"", 302, {"Location": target})
+    with pytest.raises(AnswerError, match=r"the address leads nowhere .*; correct it in") as caught:
+        downloaded(upstream, tmp_path)
+    assert not isinstance(caught.value, TransientError)
 
 
 def test_a_wrong_checksum_names_both_sums_and_leaves_nothing(tmp_path, upstream):

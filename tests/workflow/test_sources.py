@@ -41,7 +41,10 @@ def clone(internet, tmp_path, monkeypatch):
         f"{archive.format('download')}/{item['name']}": dump,
     }
     monkeypatch.setenv("HF_ENDPOINT", f"{internet.url}/huggingface.co")
-    internet.others = lambda path, headers: b"{}" if "/metadata/" in path else None
+    search = b'{"response": {"docs": [{"identifier": "ruwiki-20210501"}]}}'
+    internet.others = lambda path, headers: (
+        b"{}" if "/metadata/" in path else search if "identifier:ruwiki" in path else None
+    )
     return folder
 
 
@@ -53,7 +56,7 @@ def run(folder: Path, target: str, *options: str):
 def test_check_fetch_and_read(clone, internet):
     output = failed(run(clone, "check_sources"))
     assert "the dump of 2021-05-01, as there is none of 2021-04-20" in output
-    assert "there is no dump of 2021-04-20 or within a year of it" in output
+    assert "there is no dump of 2021-04-20 or near it" in output
     assert "missing       xnli/XNLI-1.0.zip" in output
     assert "cannot be had, see above" in output
     assert "mbert-atlas/1.0.0 (someone@example.org)" in internet.agents

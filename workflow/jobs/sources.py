@@ -41,16 +41,23 @@ def check_all(snakemake: Snakemake) -> None:
     from mbert_atlas.sources.batch import check_all
 
     paths, snapshots = snakemake.params.paths, snakemake.params.snapshots
-    findings = check_all(paths, snapshots, snakemake.config["downloads"], _sources(snakemake))
+    sources = _sources(snakemake, notes=False)
+    findings = check_all(paths, snapshots, snakemake.config["downloads"], sources)
     if lacking := sum(not one.is_usable for one in findings):
         raise AtlasError(f"{lacking} of {len(findings)} sources cannot be had, see above.")
 
 
-def _sources(snakemake: Snakemake) -> Any:
+def _sources(snakemake: Snakemake, notes: bool = True) -> Any:
     from mbert_atlas.sources.fetch import Sources
     from mbert_atlas.sources.register import Register
 
-    register, config = Register.read(ROOT / "resources/sources.yaml"), snakemake.config
-    mirror, offline = config.get("mirror"), config["offline"]
-    exact, contact = snakemake.params.get("exact", ()), config.get("contact")
-    return Sources(register, mirror, offline, config["downloads"], exact, contact)
+    config = snakemake.config
+    return Sources(
+        Register.read(ROOT / "resources/sources.yaml"),
+        config.get("mirror"),
+        config["offline"],
+        config["downloads"],
+        config["exact_dumps"],
+        config.get("contact"),
+        notes,
+    )

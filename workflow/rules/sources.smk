@@ -29,7 +29,8 @@ if plan.config.miniature:
 
 
 # Where a file comes from is no parameter of these rules, as its checksum identifies its content: with
-# another mirror, or offline, nothing is fetched again.
+# another mirror, or offline, nothing is fetched again. Nor is whether another date may replace that of a
+# dump, since Snakemake would delete the file before the rule could look.
 
 
 use rule job as fetch_file with:
@@ -43,7 +44,6 @@ use rule job as fetch_file with:
     retries: 5
     localrule: True
     params:
-        exact=lambda wildcards: plan.exact_dumps & {wildcards.path},
         job={"function": "sources:fetch_file", "code": ""},
 
 
@@ -70,7 +70,6 @@ rule fetch:
     params:
         paths=[] if plan.config.miniature else plan.upstream_files,
         snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],
-        exact=sorted(plan.exact_dumps),
         job={"function": "sources:fetch_all", "code": ""},
     script:
         "../scripts/job.py"
@@ -83,5 +82,4 @@ use rule fetch as check_sources with:
     params:
         paths=[] if plan.config.miniature else plan.upstream_files,
         snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],
-        exact=sorted(plan.exact_dumps),
         job={"function": "sources:check_all", "code": ""},

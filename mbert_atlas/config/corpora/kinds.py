@@ -1,9 +1,10 @@
 """The kinds of corpora that come with the repository; a new one is a module next to this one."""
 
+from datetime import datetime
 from fractions import Fraction
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from mbert_atlas.config.base import OnlyWith
 from mbert_atlas.config.corpora.base import (
@@ -27,6 +28,14 @@ QaFormat = Literal["squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xt
 """Described where :mod:`mbert_atlas.corpora` reads them."""
 
 
+def _day(number: int) -> int:
+    try:
+        datetime.strptime(str(number), "%Y%m%d")
+    except ValueError:
+        raise ValueError(f"{number} is no day; write one such as 20210420") from None
+    return number
+
+
 class Wikipedia(Corpus):
     """Paragraphs of dumps."""
 
@@ -34,10 +43,11 @@ class Wikipedia(Corpus):
     by_language = reads_large = is_running_text = True
 
     corpus: Literal["wikipedia"] = CORPUS
-    dump: int | None = Field(None, ge=20010101, le=20991231)
+    dump: Annotated[int, AfterValidator(_day)] | None = None
     """{dump} in `files`, such as 20210420: the dump of this date or, by language, the nearest."""
     exact: bool = False
     """Whether a missing dump of that date is an error; false: the nearest one is taken."""
+    only_with: ClassVar[OnlyWith] = {"exact": ("dump", ...)}
     minimum_characters: int = Field(100, ge=1)
     """Shortest paragraph that is kept (Tanti et al. 2021, appendix A)."""
 
