@@ -39,13 +39,13 @@ def without_variants(text: str, language: str) -> tuple[str, int]:
     """
     if language not in _PREFERRED or "-{" not in text:
         return text, 0
-    shown, opaque, last, total = list[str](), list[str](), 0, 0
+    texts, opaque, last, total = list[str](), list[str](), 0, 0
     text = text.replace("\0", "")
     for start, end in _opaque(text):
-        shown += [text[last:start], f"\0{len(opaque)}\0"]
+        texts += [text[last:start], f"\0{len(opaque)}\0"]
         opaque.append(text[start:end])
         last = end
-    text = "".join([*shown, text[last:]])
+    text = "".join([*texts, text[last:]])
     for _ in range(10):  # as deep as MediaWiki goes, the innermost first
         text, number = _INNERMOST.subn(lambda match: _shown(match[1], language), text)
         total += number

@@ -64,7 +64,7 @@ def _other_dates(source: SourceFile, session: Session) -> Iterator[dt.date]:
         with suppress(AnswerError), answer(session, url) as response:
             days = [other for other in dates_in(response.text) if other != day]
     nearest = sorted(days, key=lambda other: (abs(other - day), other))[:_MOST_LISTED]
-    return iter(nearest or source.near_dates())
+    yield from nearest or source.near_dates()
 
 
 def _present(source: SourceFile, session: Session) -> Address | None:

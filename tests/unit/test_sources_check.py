@@ -152,6 +152,8 @@ def test_the_whole_paper_preset_is_checked_and_nothing_is_fetched(
     assert "panx_dataset.tar has it" in text
     assert "193 sources: 182 found" in text
     assert "To fetch: 1.1 GB; free in" in text
+    searches = [path for path, _ in internet.asked if "advancedsearch" in path]
+    assert len(searches) == 2  # of the languages without that date
     redirects = [line for line in caplog.messages if "redirects to localhost" in line]
     assert len(redirects) == 1  # of 121
     # No byte beyond the first ones, four requests to a host at a time, and nothing on the disk.
