@@ -25,7 +25,8 @@ def keep_weights_of_single_targets(workflow: Any) -> None:
 def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
     """Check at once that all upstream files that jobs need can be fetched.
 
-    A WorkflowError names those that cannot, unless the config allows running without them.
+    Existing files must be what they were when they were fetched. A WorkflowError names those
+    that are not, or cannot be fetched, unless the config allows running without them.
     """
     downloads = plan.config.downloads
     needed = sorted(
@@ -38,7 +39,8 @@ def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
     config = plan.config
     sources = Sources(register, config.mirror, config.offline, downloads, plan.exact_dumps)
     try:
-        if sources.lock and not config.miniature:
+        fetches = any(job.rule.name in ("fetch", "check_sources") for job in workflow.dag.jobs)
+        if sources.lock and not (config.miniature or fetches):
             snapshots = sources.lock.folder.glob(f"{SNAPSHOT_FOLDER}/*/*")
             hub = [str(file.relative_to(downloads)) for file in snapshots]
             copies = sources.copies

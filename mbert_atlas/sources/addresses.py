@@ -33,6 +33,10 @@ class NoDumpError(AnswerError):
     """There is no dump of a date, nor one near it."""
 
 
+class OtherFilesError(AnswerError):
+    """A folder has other files than when it was first fetched."""
+
+
 def nearest_dump(
     source: SourceFile, session: Session, *, exact: bool = False
 ) -> tuple[SourceFile, Address]:
@@ -111,11 +115,12 @@ def written_sums(parts: Mapping[str, Address]) -> str:
 
 
 def require_known_list(source: SourceFile, listed: Address, parts: Mapping[str, Address]) -> None:
-    """Raise an AnswerError if a folder has other files than when it was first fetched."""
+    """Raise an OtherFilesError if a folder's list is not that of the first time."""
     sha256 = hashlib.sha256(written_sums(parts).encode()).hexdigest()
     if listed.sha256 not in (None, sha256):
         problem = f"{source.rest} lists other files than when it was first fetched"
-        raise AnswerError(listed.url, 200, problem, f"delete its lines in {LOCK} to accept them")
+        fix = f"delete its lines in {LOCK} to accept them"
+        raise OtherFilesError(listed.url, 200, problem, fix)
 
 
 def _listed(response: requests.Response) -> Iterator[tuple[str, tuple[str, int | None]]]:

@@ -20,8 +20,10 @@ def check_all(
 ) -> list[Finding]:
     """Check whether all files can be had; log a table of those that cannot, and the total size.
 
-    Raises AtlasError if the disk is too small.
+    Raises AtlasError if the disk is too small, or the network must not be used.
     """
+    if sources.offline:
+        raise AtlasError("offline is set, and the check asks servers; start without it.")
     findings = check(paths, snapshots, sources)
     _logger.info("%s", report(findings, downloads))
     require_space(findings, downloads)

@@ -13,15 +13,16 @@ from typing import Literal
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import what_it_is_instead
 from mbert_atlas.progress import track
-from mbert_atlas.sources.addresses import NoDumpError, answer, list_parts, require_known_list
+from mbert_atlas.sources.addresses import (
+    NoDumpError,
+    OtherFilesError,
+    answer,
+    list_parts,
+    require_known_list,
+)
 from mbert_atlas.sources.download import AnswerError, Session
 from mbert_atlas.sources.fetch import Sources
-from mbert_atlas.sources.register import (
-    SNAPSHOT_PATTERNS,
-    Address,
-    SourceFile,
-    snapshot_path,
-)
+from mbert_atlas.sources.register import SNAPSHOT_PATTERNS, Address, SourceFile, snapshot_path
 
 _HEAD = 512  # bytes that are requested
 _TIMEOUT = (10.0, 20.0)  # seconds to connect, and for an answer
@@ -37,6 +38,11 @@ State = Literal[
     "not the data",
     "no answer",
 ]
+_STATES: dict[int | None, State] = {
+    **dict.fromkeys((401, 403, 451), "locked"),
+    **dict.fromkeys((404, 410), "missing"),
+    200: "not the data",
+}
 _FIXES: dict[State, str] = {
     "found": "nothing to do, the dataset card will state it",
     "moved": "nothing now; correct the address in resources/sources.yaml some day",
@@ -177,14 +183,11 @@ def _check_snapshot(repository: str, revision: str, sources: Sources) -> Finding
 
 
 def _failed(path: str, error: AnswerError) -> Finding:
-    state: State = "no answer"
-    if error.status in (401, 403, 451):
-        state = "locked"
-    elif error.status in (404, 410):
-        state = "missing"
-    elif error.status == 200:
-        state = "changed" if "other files" in error.problem else "not the data"
-    fix = error.fix if isinstance(error, NoDumpError) else ""  # else what fits the state
+    state: State = _STATES.get(error.status, "no answer")
+    if isinstance(error, OtherFilesError):
+        state = "changed"
+    is_special = isinstance(error, NoDumpError | OtherFilesError)
+    fix = error.fix if is_special else ""  # else what fits the state
     return _finding(path, state, None, f"{error.path}: {error.problem}", fix)
 
 

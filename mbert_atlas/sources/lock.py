@@ -87,8 +87,9 @@ class Lock:
             self._hashed[self._state(file)] = sha256
             self._append(self.folder / _HASHED, f"{self._state(file)}\t{sha256}")
         locked = LockedFile(path, file.stat().st_size, self.sha256_of(file), url)
-        self.files[path] = locked
-        self._append(self.file, "\t".join(map(str, astuple(locked))))
+        if locked != self.files.get(path):
+            self.files[path] = locked
+            self._append(self.file, "\t".join(map(str, astuple(locked))))
 
     def sha256_of(self, file: Path) -> str:
         """Return the checksum of a file, which is read only if it has changed since."""

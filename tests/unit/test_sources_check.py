@@ -207,6 +207,8 @@ def test_a_disk_that_is_too_small_stops_before_the_first_transfer(
     assert not (tmp_path / "d").exists()
     with pytest.raises(AtlasError, match="free disk space"):
         check_all(paths, [], tmp_path / "d", sources)
+    with pytest.raises(AtlasError, match="offline is set"):
+        check_all(paths, [], tmp_path / "d", Sources(register, offline=True))
 
 
 def test_a_host_that_is_down_is_given_up_soon(

@@ -60,6 +60,12 @@ def test_a_file_without_checksum_gets_one_when_it_is_first_fetched(
     with pytest.raises(DataError, match=f"the sha256 of open/a.zip is .*, not {row.sha256}"):
         fetch("open/a.zip", file, Sources(register, downloads=tmp_path))
     assert not file.exists()
+    internet.files["/a.zip"] = b"first"
+    fetch("open/a.zip", file, Sources(register, downloads=tmp_path))
+    lines = (tmp_path / "sources.lock").read_text().splitlines()
+    assert [line[:2] for line in lines] == ["# ", "# ", "op"]  # no line is repeated
+    internet.files["/a.zip"] = b"other"
+    file.unlink()
     (tmp_path / "sources.lock").unlink()
     fetch("open/a.zip", file, Sources(register, downloads=tmp_path))
     assert file.read_bytes() == b"other"

@@ -80,6 +80,8 @@ def test_check_fetch_and_read(clone, internet):
     (downloads / PATH).write_bytes(bz2.compress(DUMP.encode() * 2))
     output = said(run(clone, "results/first/data/wikipedia/ru.parquet", "--forceall"))
     assert "sources.lock: changed since they were fetched" in output
+    failed(run(clone, "fetch"))  # which lacks the others
+    assert (downloads / PATH).read_bytes() == bz2.compress(DUMP.encode())
 
 
 def test_exact_refuses_another_date(clone):
