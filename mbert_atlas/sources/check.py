@@ -22,6 +22,7 @@ from mbert_atlas.sources.addresses import (
 )
 from mbert_atlas.sources.download import AnswerError, Session
 from mbert_atlas.sources.fetch import Sources
+from mbert_atlas.sources.lock import LOCK
 from mbert_atlas.sources.register import SNAPSHOT_PATTERNS, Address, SourceFile, snapshot_path
 
 _HEAD = 512  # bytes that are requested
@@ -118,7 +119,10 @@ def _check_file(path: str, sources: Sources, session: Session) -> Finding:
     *before, last = findings
     seen = [one.detail for one in findings if one.detail]
     if last.is_usable and dated.date != source.date:
-        seen.append(f"the dump of {dated.date}, as there is none of {source.date}")
+        why = (
+            f"{LOCK} has it" if sources.locked(path, source) else f"there is none of {source.date}"
+        )
+        seen.append(f"the dump of {dated.date}, as {why}")
     if last.is_usable and before:
         last = replace(last, state="moved", fix=_FIXES["moved"])
         seen.append(f"{addresses[len(before)].url} has it")

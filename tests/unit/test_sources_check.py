@@ -246,6 +246,8 @@ def test_the_nearest_dump_is_taken_and_its_date_stays(world: Any, tmp_path: Path
     # Once it is known, no other date is looked for.
     (tmp_path / path).unlink()
     internet.asked.clear()
+    (finding,) = check.check([path], [], Sources(register, downloads=tmp_path))
+    assert finding.detail == "the dump of 2021-04-01, as sources.lock has it"
     fetch(path, tmp_path / path, Sources(register, downloads=tmp_path))
     assert not [path for path, _ in internet.asked if "metadata" in path]
     assert (tmp_path / path).read_bytes() == body
