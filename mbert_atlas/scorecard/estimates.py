@@ -74,6 +74,7 @@ class Estimate:
     basis: str  # of the interval: seeds, items
     items: float = 0.0  # the part of the variance that comes from the items
     one_seed: float = 0.0  # the variance over seeds if all cells had one, common to all
+    seeds: int = 0  # the most that one of its cells has
 
     @property
     def variance(self) -> float:
@@ -103,17 +104,25 @@ class Estimate:
         # ``below`` is how far the effect may be below the region, 1 - ``above`` above it.
         return max(below, 1 - above), min(1 - below, above)
 
-    def detectable(self, level: float) -> float:
-        """Return the distance from a border that is decided with 80% power."""
+    def detectable(self, expected: Expected, level: float) -> float:
+        """Return the distance from the nearest border that is decided with 80% power."""
+        centre, error = self._on_scale()
         both = sum(_quantile(share, self.freedom) for share in (1 - level / 2, _POWER))
-        return both * math.sqrt(self.variance)
+        end = min(expected.ends, key=lambda end: abs(self.scale.of(end) - centre))
+        side = math.copysign(1, self.effect - end)
+        return abs(self.scale.back(self.scale.of(end) + side * both * error) - end)
 
     def seeds_to_decide(self, expected: Expected, level: float) -> int | None:
-        """Return the number of seeds that leaves the border outside; none if no number does."""
-        gap = min(abs(self.effect - end) for end in expected.ends)
+        """Return the number of seeds that leaves the border outside; none if no number does.
+
+        It is more than there are, as these do not decide.
+        """
+        centre, error = self._on_scale()
+        gap = min(abs(self.scale.of(end) - centre) for end in expected.ends)
+        gap *= math.sqrt(self.variance) / error  # in the unit of the variances
         left = (gap / _quantile(1 - level / 2, self.freedom)) ** 2 - self.items
         needed = self.one_seed / left if left > 0 else math.inf
-        return math.ceil(needed) if 0 < needed <= _MOST_SEEDS else None
+        return max(math.ceil(needed), self.seeds + 1) if 0 < needed <= _MOST_SEEDS else None
 
     def _on_scale(self) -> tuple[float, float]:
         """Return the effect and its standard error on its scale."""
@@ -163,7 +172,7 @@ class Evidence:
             return Estimate(effect, [], scale, f"no CI available, {seeds}")
         basis = f"{' and '.join(sources)}level CI, {seeds}"
         of_items, of_one = (sum(term.variance for term in some) for some in (items, single))
-        return Estimate(effect, terms, scale, basis, of_items, of_one)
+        return Estimate(effect, terms, scale, basis, of_items, of_one, max(numbers, default=0))
 
     def _item_terms(self, weights: Mapping[Key, float]) -> list[Term | None]:
         """Return the terms of the variance over items, none for a number that has none."""

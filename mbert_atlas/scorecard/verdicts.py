@@ -163,7 +163,7 @@ def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> d
     row = {"effect": estimate.effect, "basis": estimate.basis, "cells": len(cells), "cell": cell}
     row |= {name: getattr(limiting, name) for name in ("verdict", "low", "high", "p")}
     if limiting.verdict == UNDECIDED:
-        row["detectable"] = estimate.detectable(limiting.level)
+        row["detectable"] = estimate.detectable(claim.expect, limiting.level)
         row["seeds_to_decide"] = estimate.seeds_to_decide(claim.expect, limiting.level)
     return row
 

@@ -3,6 +3,7 @@
 import importlib
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import logit
 from test_seeds import EXAMPLE, LANGUAGES, mean_difference
 from toy_claims import key, measured
 
 from mbert_atlas.scorecard.cells import Key, Measured
 from mbert_atlas.scorecard.claims import Expected
-from mbert_atlas.scorecard.estimates import Estimate, Evidence
+from mbert_atlas.scorecard.estimates import Estimate, Evidence, Scale
+from mbert_atlas.scorecard.seeds import Term
 
 DIFFERENCE = {key("adjusted"): 1.0, key("original"): -1.0}
 
@@ -196,9 +199,38 @@ def test_seeds_to_decide_leave_the_border_outside() -> None:
     assert t * math.sqrt(variances[0]) <= found.effect < t * math.sqrt(variances[1])
     few = {name: cell._replace(n_items=50) for name, cell in cells.items()}
     assert estimate(DIFFERENCE, few).seeds_to_decide(Expected(above=0), 0.05) is None
-    assert found.detectable(0.05) == pytest.approx(
+    assert found.detectable(Expected(above=0), 0.05) == pytest.approx(
         (t + stats.t.ppf(0.8, found.freedom)) * math.sqrt(found.variance)
     )
+
+
+def test_what_would_decide_is_on_the_scale_of_the_interval() -> None:
+    """An accuracy of 97% with a border of 97.5%: the interval is one of logits."""
+    cells = {key(f"other{number}"): measured(96, 96 + number % 3) for number in range(12)}
+    cells |= {key("adjusted"): measured(96.4, 97.4, n=100_000)}
+    found, border = estimate({key("adjusted"): 1.0}, cells), Expected(above=97.5)
+    low, high = found.interval(0.05)
+    assert low < 97.5 < high
+    seeds = found.seeds_to_decide(border, 0.05)
+    assert seeds is not None
+
+    def upper_end(number: int) -> float:
+        variance = found.one_seed / number + found.items
+        return replace(found, terms=[Term(variance, found.freedom)]).interval(0.05)[1]
+
+    assert upper_end(seeds) < 97.5 < upper_end(seeds - 1)
+    # By hand: the logit has the error of the number over p (1 - p), with p by Agresti and Coull.
+    p = (found.effect / 100 * 100_000 + 2) / 100_004
+    error = math.sqrt(found.variance) / 100 / (p * (1 - p))
+    both = stats.t.ppf([0.975, 0.8], found.freedom).sum() * error
+    below = 97.5 - found.detectable(border, 0.05)
+    assert logit(below / 100) == pytest.approx(logit(0.975) - both)
+
+
+def test_more_seeds_than_there_are_decide() -> None:
+    found = Estimate(1.0, [Term(1.0, 10.0)], Scale(), "", items=0.0, one_seed=0.1, seeds=5)
+    assert found.interval(0.05)[0] < 0
+    assert found.seeds_to_decide(Expected(above=0), 0.05) == 6
 
 
 @settings(deadline=None)
