@@ -7,10 +7,11 @@ resamples, as from predictions. Printed, for differences of two runs (on one tes
 over tests) and for levels, in this order, are in percent the coverage of the 95% intervals, how
 often a claim that is just not true is said to hold, how often one that is just true is said not to
 hold, and in points the mean width. With one seed, the compared runs have one and the others of the
-pool two.
+pool two. In a second table the first of the compared runs spreads unlike the others of its pool.
 
-    python benchmarks/verdicts.py                    # the table of docs/verdicts.md, some minutes
+    python benchmarks/verdicts.py                    # the tables of docs/verdicts.md, half an hour
     python benchmarks/verdicts.py --draws 200
+    python benchmarks/verdicts.py --unequal          # the second table
 """
 
 import argparse
@@ -33,6 +34,15 @@ SPREADS = {
 """Standard deviations in points of seed, run x seed, test x seed, and of the rest."""
 
 
+UNEQUAL = {
+    "ten times as wide as the others": lambda runs: [1.0] + [0.1] * (runs - 1),
+    "a tenth of the others": lambda runs: [0.1] + [1.0] * (runs - 1),
+    "as half of the others, which are constant": lambda runs: [1.0, 1.0] + [0.0, 1.0] * runs,
+}
+"""How the first of the compared runs spreads over its seeds, and the factors of all runs."""
+TAILS = "with heavy tails (Student's t, 3 degrees of freedom)"
+
+
 class Design(NamedTuple):
     """What is simulated."""
 
@@ -41,6 +51,7 @@ class Design(NamedTuple):
     seeds: int
     items: int
     spread: str
+    unlike: str = ""  # what is not equal and normal
 
 
 def simulate(design: Design, draws: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -48,7 +59,7 @@ def simulate(design: Design, draws: int, seed: int = 0) -> dict[str, np.ndarray]
 
     The effect is too low if its interval lies below the true effect.
     """
-    random = np.random.default_rng([seed, *map(len, map(str, design))])
+    random = np.random.default_rng([seed, *map(len, filter(None, map(str, design)))])
     tests, count = TARGETS[: design.tests], design.items
     resamples = [random.multinomial(count, np.full(count, 1 / count), RESAMPLES) for _ in tests]
     levels = {target: 55 + 3 * place for place, target in enumerate(tests)}
@@ -70,20 +81,20 @@ def _draw(
 ) -> dict[Key, Measured]:
     """Return the measured cells of one draw."""
     replicated = max(design.seeds, 2)
+    shapes = [
+        (replicated,),
+        (design.runs, replicated),
+        (design.tests, replicated),
+        (design.runs, design.tests, replicated),
+    ]
+    has_tails = design.unlike == TAILS
     of_seed, of_run, of_test, rest = (
-        random.normal(0, sd, shape)
-        for sd, shape in zip(
-            SPREADS[design.spread],
-            (
-                replicated,
-                (design.runs, replicated),
-                (design.tests, replicated),
-                (design.runs, design.tests, replicated),
-            ),
-            strict=True,
-        )
+        sd * (random.standard_t(3, shape) / 3**0.5 if has_tails else random.normal(size=shape))
+        for sd, shape in zip(SPREADS[design.spread], shapes, strict=True)
     )
     shifts = of_seed + of_run[:, None] + of_test + rest
+    if factors := UNEQUAL.get(design.unlike):
+        shifts *= np.array(factors(design.runs)[: design.runs])[:, None, None]
     cells: dict[Key, Measured] = {}
     for place, (target, level) in enumerate(levels.items()):
         difficulty = random.uniform(-30, 30, design.items)
@@ -111,28 +122,36 @@ def _key(run: int, target: str) -> Key:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--designs", type=int, help="only so many of them")
+    parser.add_argument("--designs", type=int, help="only so many of each table")
+    parser.add_argument("--unequal", action="store_true", help="only the second table")
     options = common.parse(parser, draws=5, designs=1)
     shapes = [(7, 6, 500), (3, 2, 500)]  # runs, tests, items
-    designs = [
+    equal = [
         Design(runs, tests, seeds, items, spread)
         for runs, tests, items in shapes
         for spread in SPREADS
         for seeds in (1, 2, 3, 5)
     ]
-    print("| runs x tests | seeds spread | seeds | coverage | wrong *holds* | ", end="")
-    print("wrong *does not hold* | width |\n|" + " --- |" * 7)
-    for design in designs[: options.designs]:
-        means = [rows.mean(axis=0) for rows in simulate(design, options.draws).values()]
-        covered, low, high = (
-            " ".join(f"{100 * mean[place]:.1f}" for mean in means) for place in range(3)
-        )
-        width = " ".join(f"{mean[3]:.1f}" for mean in means)
-        name = f"{design.runs} x {design.tests} | {design.spread} | {design.seeds}"
-        print(f"| {name} | {covered} | {high} | {low} | {width} |", flush=True)
+    unequal = [
+        Design(7, 6, seeds, 500, "mostly the run's", unlike)
+        for unlike in (*UNEQUAL, TAILS)
+        for seeds in (2, 3, 5, 10)
+    ]
+    for designs in [unequal] if options.unequal else [equal, unequal]:
+        print("\n| runs x tests | seeds spread | seeds | coverage | wrong *holds* | ", end="")
+        print("wrong *does not hold* | width |\n|" + " --- |" * 7)
+        for design in designs[: options.designs]:
+            means = [rows.mean(axis=0) for rows in simulate(design, options.draws).values()]
+            covered, low, high = (
+                " ".join(f"{100 * mean[place]:.1f}" for mean in means) for place in range(3)
+            )
+            width = " ".join(f"{mean[3]:.1f}" for mean in means)
+            spread = design.unlike or design.spread
+            name = f"{design.runs} x {design.tests} | {spread} | {design.seeds}"
+            print(f"| {name} | {covered} | {high} | {low} | {width} |", flush=True)
 
 
 if __name__ == "__main__":

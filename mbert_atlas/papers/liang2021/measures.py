@@ -152,9 +152,10 @@ def f1_drops(scores: pd.DataFrame, training: str, rank: int, **columns: Any) -> 
     ``resampled``; the whole space is ``first`` 0 of any method. The condition is
     ``<training>_<method>_<first>``; the ``first`` nearest to the rank also comes as
     ``<training>_<method>_rank``, the one halfway between the rank and the last as
-    ``<training>_<method>_middle``.
+    ``<training>_<method>_middle``. n of a mean is that of the items of all languages, which are
+    fixed and no items themselves.
     """
-    means = mean_by(scores, ["method", "first", "seed"], n="size")
+    means = mean_by(scores, ["method", "first", "seed"], n="sum")
     means = means.sort_values(["method", "first", "seed"])
     whole = {row["seed"]: row for row in reversed(_rows(means[means["first"] == 0]))}
     protocols = [columns["protocol"]] if "protocol" in columns else PROTOCOLS
@@ -198,7 +199,8 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
         for target, codes in groups.items():
             if codes:
                 mean = mean_of([by_language[code] for code in codes])
-                yield columns | {"target": target, "n": len(codes)} | mean
+                n = sum(by_language[code]["n"] for code in codes)
+                yield columns | {"target": target, "n": n} | mean
 
 
 def f1_of(cell: Cell) -> Score:

@@ -156,13 +156,13 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
         assert row["resampled"].tolist() == [row["value"], row["value"] / 2]
     found = {(row["condition"], row["seed"]): (row["value"], row["n"]) for row in rows}
     assert found == {
-        ("frozen_densray_20", 1): (2.0, 2),
-        ("frozen_densray_rank", 1): (2.0, 2),
-        ("frozen_densray_50", 1): (10.0, 1),
-        ("frozen_densray_middle", 1): (10.0, 1),
-        ("frozen_lda_80", 1): (30.0, 2),
-        ("frozen_densray_20", 2): (10.0, 1),
-        ("frozen_densray_rank", 2): (10.0, 1),
+        ("frozen_densray_20", 1): (2.0, 18),
+        ("frozen_densray_rank", 1): (2.0, 18),
+        ("frozen_densray_50", 1): (10.0, 9),
+        ("frozen_densray_middle", 1): (10.0, 9),
+        ("frozen_lda_80", 1): (30.0, 18),
+        ("frozen_densray_20", 2): (10.0, 9),
+        ("frozen_densray_rank", 2): (10.0, 9),
     }
     assert list(measures.f1_drops(scores[:2], "tuned", rank=23)) == []
 
@@ -189,6 +189,8 @@ def test_means_over_languages_of_training_and_others(monkeypatch):
     rows = list(measures.measure_preservation(cells, means=True))
     whole = {row["target"]: row["value"] for row in rows if row["layers"] == ""}
     assert whole == {"train": 85.0, "zero_shot": 50.0, "all": 67.5}
+    items = {row["target"]: row["n"] for row in rows if row["layers"] == ""}
+    assert items == {"train": 14, "zero_shot": 14, "all": 28}  # of two and four languages
     assert {row["layers"] for row in rows} == {"", "1-2", "3-4", "bottom", "top"}
     by_language = list(measures.measure_preservation(cells[:4], means=False))
     assert {row["target"]: row["value"] for row in by_language} == scores | {"avg": 67.5}
