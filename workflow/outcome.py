@@ -47,6 +47,9 @@ def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
             paths = [path for path in plan.upstream_files if not (copies and copies.holder(path))]
             sources.lock.require({*paths, *hub})
             sources.require_exact(paths)
+    except AtlasError as error:  # whatever may be missing, nothing else may take its place
+        raise WorkflowError(str(error)) from None
+    try:
         require_available(needed, sources, downloads)
     except AtlasError as error:
         if not plan.config.without_missing:
