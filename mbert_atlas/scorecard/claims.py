@@ -44,6 +44,11 @@ class Difference(ConfigModel):
         """The columns in which its terms differ."""
         return {*chain(*self.plus, *self.minus)}
 
+    def terms(self, common: Cells) -> list[tuple[int, Cells]]:
+        """Return the sign and the names by column of each of its terms."""
+        signed = ((1, self.plus), (-1, self.minus))
+        return [(sign, common | cells) for sign, side in signed for cells in side]
+
     @property
     def text(self) -> str:
         """Its terms by their names in these columns, ``adjusted − original``; may be empty."""
@@ -90,6 +95,21 @@ class Expected(ConfigModel):
         return text.replace("-", "−")
 
 
+class Gate(ConfigModel):
+    """What has to be so before a claim says anything: that a model learned, that an encoder transfers.
+
+    A case of a claim counts if the effect, in the numbers that share its columns ``by`` with the
+    case, lies inside the region by its 95% interval. A case without such numbers does not count.
+    """
+
+    otherwise: str
+    """Why a case does not count, such as "NLI is at chance"; pages show the effect after it."""
+    of: Cells = Field({}, description="What all cells of the effect have in common.")
+    effect: Difference = Field(description="The effect, as in a claim.")
+    by: list[Column] = Field([], description="Columns in which it has the names of the case.")
+    expect: Expected = Field(description="The region.")
+
+
 class Claim(ConfigModel):
     """One claim."""
 
@@ -107,6 +127,12 @@ class Claim(ConfigModel):
     needs_paper_scale: bool = False
     """The claim is about a level that only the paper's encoders and data can have, such as "65.4 on
     XTREME": elsewhere it is not applicable."""
+    needs: list[str] = Field([], description="Gates that its cases have to pass.")
+    cases: int | None = Field(None, ge=1)
+    """How many cases the paper has, where it has no numbers of them, as in a figure."""
+    control_for: list[str] = Field([])
+    """Claims of the paper for which this is a control of our own: the same finding, where it must
+    not be. If the control holds, these claims are marked."""
     headline: bool = False
     """Whether the index shows it first: the paper's abstract states it. It was chosen from the
     abstract alone, before any result was looked at."""
@@ -115,8 +141,7 @@ class Claim(ConfigModel):
     def sides(self, difference: Difference) -> list[tuple[int, Cells]]:
         """Return the sign and the names by column of each term of a difference."""
         common: Cells = {"artifact": [self.artifact], **self.of}
-        signed = ((1, difference.plus), (-1, difference.minus))
-        return [(sign, common | cells) for sign, side in signed for cells in side]
+        return difference.terms(common)
 
     @property
     def terms(self) -> list[Cells]:
@@ -149,6 +174,9 @@ class Claims(ConfigModel):
     """What measured differences consist of; they are judged as score minus score."""
     tasks: dict[str, Names] = Field({})
     """Tasks, such as test sets of the same runs, whose seed variance is pooled, by common name."""
+    classes: dict[Column, dict[str, Names]] = Field({})
+    """By column: kinds of runs by name, whose seed variance is not that of the others."""
+    gates: dict[str, Gate] = Field({}, description="Gates by name.")
     claims: dict[str, Claim] = Field(description="Claims by id.")
 
     def parts(self, key: Key) -> Iterator[tuple[Key, Key]]:
@@ -287,27 +315,41 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
     for name, claim in read.claims.items():
         at = f"claims.{name}"
         if check_name(f"{at}.artifact", claim.artifact, artifacts, f" as an artifact of {paper}"):
-            _check_effect(read, at, claim, reported)
+            _check_effect(read, at, claim, {"artifact": [claim.artifact], **claim.of}, reported)
+        for gate in claim.needs:
+            check_name(f"{at}.needs", gate, read.gates, f" as a gate of {paper}")
+        for controlled in claim.control_for:
+            check_name(f"{at}.control_for", controlled, read.claims, f" as a claim of {paper}")
+    for name, each in read.gates.items():
+        _check_effect(read, f"gates.{name}", each, each.of, reported)
+    for column, by_name in read.classes.items():
+        for name, members in by_name.items():
+            more = read.unreported.get(column, [])
+            check(f"classes.{column}.{name}", members, column, more)
 
 
-def _check_effect(read: Claims, at: str, claim: Claim, reported: Collection[Key]) -> None:
-    for difference in claim.effect:
-        for _, names in claim.sides(difference):
-            _check_term(read, at, claim, names, reported)
+def _check_effect(
+    read: Claims, at: str, claim: Claim | Gate, common: Cells, reported: Collection[Key]
+) -> None:
+    for difference in claim.effect if isinstance(claim, Claim) else [claim.effect]:
+        for _, names in difference.terms(common):
+            _check_term(read, at, claim.of, names, reported)
             if missing := difference.columns - set(names):
                 problem = f"one side names the column {min(missing)!r}, another leaves it free"
                 raise Mistake(f"{at}.effect", problem, "name it on all sides, or in `of`")
 
 
 def _check_term(
-    read: Claims, at: str, claim: Claim, names: Cells, reported: Collection[Key]
+    read: Claims, at: str, common: Cells, names: Cells, reported: Collection[Key]
 ) -> None:
+    if "artifact" not in names:
+        raise Mistake(f"{at}.of", "no artifact is named", "name one in `of`")
     artifacts = names["artifact"]
     for column, values in names.items():
         place = KEY.index(column)
         defined = {key[place] for key in reported if column == "artifact" or key[1] in artifacts}
         defined |= {*read.unreported.get(column, []), *read.means.get(column, {})}
-        key = f"of.{column}" if column in claim.of else "effect"
+        key = f"of.{column}" if column in common else "effect"
         where = "" if column == "artifact" else f" of {' or '.join(artifacts)}"
         for value in values:
             check_name(f"{at}.{key}", value, defined, f" as {column}{where}")
