@@ -96,7 +96,7 @@ class Expected(ConfigModel):
 
 
 class Gate(ConfigModel):
-    """What has to be so before a claim says anything: that a model learned, that an encoder transfers.
+    """What a claim presupposes: that a model learned, that an encoder transfers.
 
     A case of a claim counts if the effect, in the numbers that share its columns ``by`` with the
     case, lies inside the region by its 95% interval. A case without such numbers does not count.
