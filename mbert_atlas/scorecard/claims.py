@@ -185,6 +185,15 @@ class Claims(ConfigModel):
             if all(key[KEY.index(column)] in names for column, names in parts.of.items()):
                 yield _renamed(key, parts.score), _renamed(key, parts.reference)
 
+    def kind_of(self, key: Key) -> tuple[str, ...]:
+        """Return the task and the classes of runs with which the seed variance is pooled."""
+        named = [(self.tasks, "task"), *((self.classes[name], name) for name in self.classes)]
+        return tuple(
+            next((name for name, some in by_name.items() if key[KEY.index(column)] in some), "")
+            or (key[KEY.index(column)] if column == "task" else "")
+            for by_name, column in named
+        )
+
     def with_means(self, reported: Mapping[Key, float]) -> dict[Key, float]:
         """Return reported numbers, and the means of which all parts are reported."""
         numbers = dict(reported)

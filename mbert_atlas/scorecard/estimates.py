@@ -14,9 +14,9 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit  # scipy.sta
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import KEY, Key, Measured
 from mbert_atlas.scorecard.claims import Claims, Expected
-from mbert_atlas.scorecard.seeds import Pools, Term
+from mbert_atlas.scorecard.seeds import Pools, Term, freedom_of
 
-_METRIC, _CONDITION = KEY.index("metric"), KEY.index("condition")
+_TASK, _METRIC, _CONDITION = (KEY.index(name) for name in ("task", "metric", "condition"))
 _POWER = 0.8
 _MOST_SEEDS = 1000
 _ROUNDING = 1e-12
@@ -84,8 +84,7 @@ class Estimate:
     @property
     def freedom(self) -> float:
         """Satterthwaite's degrees of freedom: V² / Σ V_k² / f_k."""
-        spread = sum(term.variance**2 / term.freedom for term in self.terms)
-        return self.variance**2 / spread if spread else math.inf
+        return freedom_of(self.terms)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval that covers 1 - ``level``; it contains the effect."""
@@ -141,10 +140,10 @@ class Evidence:
         cells: Mapping[Key, Measured],
         languages: Collection[str],
         parts: Callable[[Key], Iterable[tuple[Key, Key]]] = lambda _: (),
-        tasks: Mapping[tuple[str, str], str] | None = None,
+        kind_of: Callable[[Key], Hashable] = lambda key: key[_TASK],
     ) -> None:
         self._cells, self._scores = _with_scores(cells, parts)
-        self._pools = Pools(self._cells, languages, tasks)
+        self._pools = Pools(self._cells, languages, kind_of)
         self._ratio = cache(self._ratio_of)
 
     def estimate(self, effect_of: Mapping[Key, float]) -> Estimate:
@@ -160,7 +159,7 @@ class Evidence:
         numbers = [len(cell.values) for cell in cells.values() if None not in cell.values]
         text = "/".join(map(str, sorted(set(numbers))))
         seeds = f"{text} seed{'' if text == '1' else 's'}" if numbers else "no seeds"
-        over_seeds, single = self._pools.terms(weights), self._pools.terms(weights, 1)
+        over_seeds = self._pools.terms(weights)
         over_items = self._item_terms(weights)
         items = [term for term in over_items if term is not None and term.variance]
         whole = sum(weight**2 for key, weight in weights.items() if rules.is_whole(key[_METRIC]))
@@ -168,10 +167,19 @@ class Evidence:
         sources = ["seed-"] if numbers and terms else []
         if items:
             sources.append("item-" if len(items) == len(over_items) else "in part item-")
-        if over_seeds is None or single is None or not sources:
+        if over_seeds is None or not sources:
             return Estimate(effect, [], scale, f"no CI available, {seeds}")
         basis = f"{' and '.join(sources)}level CI, {seeds}"
-        of_items, of_one = (sum(term.variance for term in some) for some in (items, single))
+        of_items, of_seeds, of_pools, of_one = (
+            sum(term.variance for term in some or [])
+            for some in (
+                items,
+                over_seeds,
+                self._pools.pooled(weights),
+                self._pools.pooled(weights, 1),
+            )
+        )
+        of_one *= of_seeds / of_pools if of_pools else 0.0
         return Estimate(effect, terms, scale, basis, of_items, of_one, max(numbers, default=0))
 
     def _item_terms(self, weights: Mapping[Key, float]) -> list[Term | None]:
@@ -230,13 +238,10 @@ def evidence_of(
     def parts(key: Key) -> Iterable[tuple[Key, Key]]:
         return claims[key[0]].parts(key) if key[0] in claims else ()
 
-    tasks = {
-        (paper, name): common
-        for paper, stated in claims.items()
-        for common, names in stated.tasks.items()
-        for name in names
-    }
-    return {protocol: Evidence(some, languages, parts, tasks) for protocol, some in cells.items()}
+    def kind_of(key: Key) -> Hashable:
+        return claims[key[0]].kind_of(key) if key[0] in claims else key[_TASK]
+
+    return {protocol: Evidence(some, languages, parts, kind_of) for protocol, some in cells.items()}
 
 
 def _with_scores(

@@ -1,12 +1,15 @@
 """Seed variance of measured numbers, pooled over the cells of their kind; docs/verdicts.md, 1."""
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import digamma, fdtri, polygamma, stdtrit
 
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import KEY, Key, Measured
@@ -20,6 +23,11 @@ _Place = tuple[Hashable, Hashable]  # run and test
 _ROUNDING = 1e-12
 _ENOUGH = 4
 """Degrees of freedom of a pool's rest below which the wider pool is taken."""
+_OWN_SEEDS = 4
+"""Seeds from which on the spread of an effect itself is enough."""
+_OUTLYING, _WIDER = 0.05, 0.1
+"""Levels at which a run leaves its pool, and at which an effect spreads more than that says."""
+_LEAST_PRIOR = 1e-3
 
 
 class Term(NamedTuple):
@@ -39,22 +47,24 @@ class Components(NamedTuple):
     variances: Floats
     freedom: Floats
     squares: Floats  # (4, 4)
+    prior: float = math.inf
+    """What the pool is worth for one of its runs, in degrees of freedom, see :func:`prior_of`."""
 
 
 class Pools:
     """The pools of all cells that were measured under one protocol.
 
-    Targets that are no ``languages`` are means over some. ``tasks`` are the names under which
-    tasks are pooled, by paper and task, where these differ.
+    Targets that are no ``languages`` are means over some. ``kind_of`` returns what cells of a pool
+    have in common apart from paper and metric: their task, by default.
     """
 
     def __init__(
         self,
         cells: Mapping[Key, Measured],
         languages: Collection[str],
-        tasks: Mapping[tuple[str, str], str] | None = None,
+        kind_of: Callable[[Key], Hashable] = lambda key: key[_PLACE["task"]],
     ) -> None:
-        self._cells, self._languages, self._tasks = cells, languages, tasks or {}
+        self._cells, self._languages, self._kind_of = cells, languages, kind_of
         groups: dict[Hashable, dict[Hashable, Key]] = defaultdict(dict)
         for key, cell in cells.items():
             if len(cell.values) > 1:
@@ -73,27 +83,57 @@ class Pools:
         return next(large, pools[-1] if pools else None)
 
     def _pools(self, key: Key) -> list[Hashable]:
-        """Return the pool of a cell, and the one that it takes where that is too small."""
-        paper, _, task, _, condition, source, target, layers, metric = key
-        task = self._tasks.get((paper, task), task)
-        kind = (paper, task, metric, rules.is_difference(metric, condition))
-        is_mean = target not in self._languages
-        return [(*kind, target if is_mean else source == target, layers.isalpha()), kind]
+        """Return the pool of a cell, and those that it takes where that is too small."""
+        paper, _, _, _, condition, source, target, layers, metric = key
+        kind = (paper, self._kind_of(key), metric, rules.is_difference(metric, condition))
+        target = target if target not in self._languages else str(source == target)
+        depth = "" if "-" in layers else layers  # of vectors; sets of layers are runs
+        return [(*kind, target, depth), (*kind, target, layers.isalpha()), kind]
 
     def members(self, pool: Hashable) -> list[Key]:
         """Return the cells of a pool with several seeds, each once."""
         return self._keys[pool]
 
     def _components(self, pool: Hashable) -> Components:
-        """Return the variances of a pool."""
+        """Return the variances of a pool, without the runs that spread more than the others."""
         members = self._keys[pool]
-        return components({(_run(key), _test(key)): self._cells[key].values for key in members})
+        values = {(_run(key), _test(key)): self._cells[key].values for key in members}
+        spreads = {run: term for run, term in run_spreads(values).items() if term.variance}
+        alike = without_outlying(spreads)
+        some = {place: each for place, each in values.items() if place[0] in alike}
+        return components(some or values)._replace(prior=prior_of([*spreads.values()]))
 
-    def terms(self, weights: Mapping[Key, float], seeds: int | None = None) -> list[Term] | None:
+    def terms(self, weights: Mapping[Key, float]) -> list[Term] | None:
         """Return the terms of the variance over seeds of a sum of cells times weights.
 
-        With ``seeds`` the variance is that of as many seeds, common to all cells. None if a number
-        depends on the seed and no cell of its kind was replicated.
+        None if a number depends on the seed and no cell of its kind was replicated.
+        """
+        if pooled := self.pooled(weights):
+            used = {self.of(key) for key in weights if None not in self._cells[key].values}
+            prior = min(self.components(pool).prior for pool in used)
+            return with_own(pooled, prior, self._own(weights))
+        return pooled
+
+    def _own(self, weights: Mapping[Key, float]) -> list[Term]:
+        """Return the terms from the effect itself, seed by seed; none if a cell has one seed."""
+        sums: dict[tuple[int | None, ...], Floats] = {}
+        for key, weight in weights.items():
+            by_seed = self._cells[key].values
+            if None not in by_seed:
+                seeds = tuple(sorted(by_seed, key=str))
+                own = weight * np.array([by_seed[seed] for seed in seeds])
+                sums[seeds] = sums.get(seeds, 0.0) + own
+        if any(len(seeds) < 2 for seeds in sums):
+            return []
+        return [
+            Term(float(np.var(effect, ddof=1)) / len(seeds), len(seeds) - 1)
+            for seeds, effect in sums.items()
+        ]
+
+    def pooled(self, weights: Mapping[Key, float], seeds: int | None = None) -> list[Term] | None:
+        """Return the terms of the variance that the pools say; None as for :meth:`terms`.
+
+        With ``seeds`` the variance is that of as many seeds, common to all cells.
         """
         by_pool: dict[Hashable, dict[Key, float]] = defaultdict(dict)
         for key, weight in weights.items():
@@ -122,9 +162,101 @@ class Pools:
             all_of_them = sum(some.values()) ** 2
             of_cells = sum(weight**2 for weight in some.values())
             factors += [all_of_them, _squares(some, _run), _squares(some, _test), of_cells]
-        variances, freedom, squares = self.components(pool)
+        variances, freedom, squares, _ = self.components(pool)
         times = np.linalg.solve(squares.T, factors)  # the same variance as a sum of mean squares
         return (times * (squares @ variances)).tolist(), freedom.tolist()
+
+
+def freedom_of(terms: Iterable[Term]) -> float:
+    """Return Satterthwaite's degrees of freedom of a sum: V² / Σ V_k² / f_k."""
+    some = [*terms]
+    spread = sum(term.variance**2 / term.freedom for term in some)
+    return sum(term.variance for term in some) ** 2 / spread if spread else math.inf
+
+
+def with_own(pooled: Sequence[Term], prior: float, own: Sequence[Term]) -> list[Term]:
+    """Return the terms of the variance over seeds from those of pools, and of the effect itself.
+
+    ``prior`` is that of the pools. From :data:`_OWN_SEEDS` seeds on the effect itself is enough.
+    Before, it is moderated by the pools (Smyth 2004), unless it is wider than these allow.
+    """
+    of_pools = Term(sum(term.variance for term in pooled), freedom_of(pooled))
+    itself = Term(sum(term.variance for term in own), freedom_of(own))
+    if own and itself.variance and min(term.freedom for term in own) >= _OWN_SEEDS - 1:
+        return [*own]
+    terms = [*pooled]
+    if math.isfinite(prior):
+        worth = 1 / (1 / prior + 1 / of_pools.freedom)
+        more = itself.freedom if own else 0.0
+        sums = worth * of_pools.variance + more * itself.variance
+        terms = [Term(sums / (worth + more), worth + more)]
+    limit = fdtri(itself.freedom, of_pools.freedom, 1 - _WIDER) if own else math.inf
+    if itself.variance > limit * of_pools.variance and _half(own) > _half(terms):
+        return [*own]
+    return terms
+
+
+def _half(terms: Sequence[Term]) -> float:
+    """Return half the length of an interval of 95%."""
+    variance = sum(term.variance for term in terms)
+    return float(stdtrit(freedom_of(terms), 0.975)) * math.sqrt(variance)
+
+
+def run_spreads(values: Mapping[_Place, Mapping[int | None, float]]) -> dict[Hashable, Term]:
+    """Return the variance over seeds of each run's mean over its tests; arguments as below."""
+    residuals: dict[Hashable, dict[tuple[int | None, ...], list[Floats]]] = defaultdict(dict)
+    for (run, _), by_seed in values.items():
+        seeds = tuple(sorted(by_seed, key=str))
+        scores = np.array([by_seed[seed] for seed in seeds])
+        residuals[run].setdefault(seeds, []).append(scores - scores.mean())
+    return {
+        run: Term(
+            sum(float((np.mean(some, axis=0) ** 2).sum()) for some in by_seeds.values())
+            / (freedom := sum(len(seeds) - 1 for seeds in by_seeds)),
+            freedom,
+        )
+        for run, by_seeds in residuals.items()
+    }
+
+
+def without_outlying(spreads: Mapping[Hashable, Term]) -> set[Hashable]:
+    """Return the runs that spread alike: the widest leave, one by one, by Cochran's test.
+
+    ISO 5725-2, 7.3.3: the largest variance against the others, at level .05 for all of them.
+    """
+    left = dict(spreads)
+    while len(left) > 2:
+        widest = max(left, key=lambda run: left[run].variance)
+        rest = [term for run, term in left.items() if run != widest]
+        freedom = sum(term.freedom for term in rest)
+        mean = sum(term.variance * term.freedom for term in rest) / freedom
+        limit = fdtri(left[widest].freedom, freedom, 1 - _OUTLYING / len(left))
+        if left[widest].variance <= limit * mean:
+            break
+        del left[widest]
+    return {*left}
+
+
+def prior_of(spreads: Sequence[Term]) -> float:
+    """Return how many degrees of freedom the other runs of a pool are worth for one of them.
+
+    The variances of runs are taken as drawn from a scaled inverse chi-squared distribution with
+    these degrees of freedom; infinite if they differ no more than by chance. Estimated from
+    positive variances as by Smyth (2004), Linear Models and Empirical Bayes Methods, section 6.2.
+    """
+    if len(spreads) < 2:
+        return math.inf
+    variance, half = (
+        np.array(numbers) for numbers in zip(*((v, f / 2) for v, f in spreads), strict=True)
+    )
+    logarithms = np.log(variance) - digamma(half) + np.log(half)
+    excess = float(np.var(logarithms, ddof=1) - polygamma(1, half).mean())
+    if excess <= 0:
+        return math.inf
+    if excess >= polygamma(1, _LEAST_PRIOR):
+        return 2 * _LEAST_PRIOR
+    # trigamma(x) is 1/x + 1/(2 x²) + ..., below 2/x from 1 on: the root lies before 1 + 2 / excess
+    return 2 * float(brentq(lambda x: polygamma(1, x) - excess, _LEAST_PRIOR, 1 + 2 / excess))
 
 
 def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Components:

@@ -27,7 +27,7 @@ def test_the_example_of_the_docs() -> None:
     assert found.variances.tolist() == pytest.approx([1, 1, 1, 0])
     (term,) = pools.terms(mean_difference()) or []
     assert term == pytest.approx((1, 1))
-    (term,) = pools.terms(mean_difference(), 4) or []
+    (term,) = pools.pooled(mean_difference(), 4) or []
     assert term.variance == pytest.approx(0.5)
 
 
@@ -158,8 +158,7 @@ def test_tasks_are_pooled_under_a_common_name() -> None:
         for run in range(5)
         for place, task in enumerate(("xquad", "mlqa"))
     }
-    tasks = {("toy2020", task): "qa" for task in ("xquad", "mlqa")}
-    pools = Pools(cells, LANGUAGES, tasks)
+    pools = Pools(cells, LANGUAGES, lambda key: "qa")
     pool = pools.of(key("run1", task="xquad"))
     assert len(pools.members(pool)) == 10
     assert pools.components(pool).freedom.tolist() == [1, 4, 1, 4]
