@@ -6,8 +6,10 @@ the model in docs/verdicts.md. The rule of ``mbert_atlas.scorecard`` sees the sc
 resamples, as from predictions. Printed, for differences of two runs (on one test, and in the mean
 over tests) and for levels, in this order, are in percent the coverage of the 95% intervals, how
 often a claim that is just not true is said to hold, how often one that is just true is said not to
-hold, and in points the mean width. With one seed, the compared runs have one and the others of the
-pool two. In a second table the first of the compared runs spreads unlike the others of its pool.
+hold, and in points the mean width. Then come claims that every test, and that most tests, have a
+difference, where all are just at the border: they have no coverage and no width. With one seed, the
+compared runs have one and the others of the pool two. In a second table the first of the compared
+runs spreads unlike the others of its pool.
 
     python benchmarks/verdicts.py                    # the tables of docs/verdicts.md, half an hour
     python benchmarks/verdicts.py --draws 200
@@ -36,7 +38,9 @@ SPREADS = {
 
 UNEQUAL = {
     "ten times as wide as the others": lambda runs: [1.0] + [0.1] * (runs - 1),
+    "three times as wide as the others": lambda runs: [1.0] + [1 / 3] * (runs - 1),
     "a tenth of the others": lambda runs: [0.1] + [1.0] * (runs - 1),
+    "as every other run, ten times as wide as the rest": lambda runs: [1.0, 0.1] * runs,
     "as half of the others, which are constant": lambda runs: [1.0, 1.0] + [0.0, 1.0] * runs,
 }
 """How the first of the compared runs spreads over its seeds, and the factors of all runs."""
@@ -57,11 +61,13 @@ class Design(NamedTuple):
 def simulate(design: Design, draws: int, seed: int = 0) -> dict[str, np.ndarray]:
     """Return for each kind of effect: covered, too low, too high (0 or 1), width; ``(draws, 4)``.
 
-    The effect is too low if its interval lies below the true effect.
+    The effect is too low if its interval lies below the true effect. ``every`` and ``most`` tests
+    have no single interval: NaN.
     """
     random = np.random.default_rng([seed, *map(len, filter(None, map(str, design)))])
     tests, count = TARGETS[: design.tests], design.items
-    resamples = [random.multinomial(count, np.full(count, 1 / count), RESAMPLES) for _ in tests]
+    times = [random.multinomial(count, np.full(count, 1 / count), RESAMPLES) for _ in tests]
+    resamples = [each.T.astype(np.float32) for each in times]  # whole numbers are exact
     levels = {target: 55 + 3 * place for place, target in enumerate(tests)}
     results: dict[str, list[tuple[float, ...]]] = {}
     for _ in range(draws):
@@ -69,6 +75,8 @@ def simulate(design: Design, draws: int, seed: int = 0) -> dict[str, np.ndarray]
         for name, weights, truth in _effects(levels):
             low, high = evidence.estimate(weights).interval(0.05)
             row = (low <= truth <= high, high < truth, truth < low, high - low)
+            results.setdefault(name, []).append(row)
+        for name, row in _several(evidence, levels):
             results.setdefault(name, []).append(row)
     return {name: np.array(rows, dtype=float) for name, rows in results.items()}
 
@@ -102,7 +110,7 @@ def _draw(
             seeds = range(1 if design.seeds == 1 and run < 2 else replicated)
             chances = level + difficulty + shifts[run, place, list(seeds), None]
             right = random.random(chances.shape) * 100 < chances
-            again = (right @ resamples[place].T) * (100 / design.items)
+            again = (right.astype(np.float32) @ resamples[place]) * (100 / design.items)
             values = {number: 100 * float(right[number].mean()) for number in seeds}
             cells[_key(run, target)] = Measured(values, design.items, dict(enumerate(again)))
     return cells
@@ -115,6 +123,18 @@ def _effects(levels: Mapping[str, float]) -> Iterator[tuple[str, dict[Key, float
     both = {_key(0, target): share for target in levels}
     yield "mean difference", both | {_key(1, target): -share for target in levels}, 0.0
     yield "level", both, sum(levels.values()) * share
+
+
+def _several(
+    evidence: Evidence, levels: Mapping[str, float]
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield the row of claims on every and on most tests, of which none has a difference."""
+    each = [evidence.estimate({_key(0, test): 1.0, _key(1, test): -1.0}) for test in levels]
+    wide = np.array([estimate.interval(0.05 / len(each)) for estimate in each])
+    above = all(estimate.interval(0.05)[0] > 0 for estimate in each)
+    yield "every", (np.nan, (wide[:, 1] < 0).any(), above, np.nan)
+    half = len(each) / 2  # more than these, or as many
+    yield "most", (np.nan, (wide[:, 1] < 0).sum() >= half, (wide[:, 0] > 0).sum() > half, np.nan)
 
 
 def _key(run: int, target: str) -> Key:
@@ -138,7 +158,7 @@ def main() -> None:
     unequal = [
         Design(7, 6, seeds, 500, "mostly the run's", unlike)
         for unlike in (*UNEQUAL, TAILS)
-        for seeds in (2, 3, 5, 10)
+        for seeds in (1, 2, 3, 4, 5, 10)
     ]
     for designs in [unequal] if options.unequal else [equal, unequal]:
         print("\n| runs x tests | seeds spread | seeds | coverage | wrong *holds* | ", end="")
@@ -146,9 +166,10 @@ def main() -> None:
         for design in designs[: options.designs]:
             means = [rows.mean(axis=0) for rows in simulate(design, options.draws).values()]
             covered, low, high = (
-                " ".join(f"{100 * mean[place]:.1f}" for mean in means) for place in range(3)
+                " ".join(f"{100 * mean[place]:.1f}" for mean in means if mean[place] >= 0)
+                for place in range(3)
             )
-            width = " ".join(f"{mean[3]:.1f}" for mean in means)
+            width = " ".join(f"{mean[3]:.1f}" for mean in means if mean[3] >= 0)
             spread = design.unlike or design.spread
             name = f"{design.runs} x {design.tests} | {spread} | {design.seeds}"
             print(f"| {name} | {covered} | {high} | {low} | {width} |", flush=True)

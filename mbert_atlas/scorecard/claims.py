@@ -216,6 +216,7 @@ class CellEffect(NamedTuple):
 
     weights: Weights
     place: dict[str, str]  # values by column that distinguish it from the claim's other cells
+    part: str = ""  # the difference that it is, where the claim has several
 
 
 def read_claims(path: Path, paper: str, reported: Path, languages: Collection[str] = ()) -> Claims:
@@ -277,7 +278,13 @@ def cells_of(
     )
     named = [cell.place for cell in [*cells, *others]]
     varying = [name for name in COLUMNS if len({place[name] for place in named} - {""}) > 1]
-    return [cell._replace(place={name: cell.place[name] for name in varying}) for cell in cells]
+    several = len(claim.effect) > 1
+    return [
+        cell._replace(
+            place={name: cell.place[name] for name in varying}, part=cell.part if several else ""
+        )
+        for cell in cells
+    ]
 
 
 def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Iterator[CellEffect]:
@@ -299,7 +306,33 @@ def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Itera
                     weights[key] = weights.get(key, 0.0) + sign / len(by_cell[cell])
             values = first[0] if len(first) == 1 else [""] * len(KEY)
             place = dict(zip(COLUMNS, values[1:], strict=True))
-            yield CellEffect(weights, place | {KEY[n]: cell[i] for i, n in enumerate(free) if n})
+            place |= {KEY[n]: cell[i] for i, n in enumerate(free) if n}
+            yield CellEffect(weights, place, difference.text)
+
+
+def references(gate: Gate, cell: CellEffect, keys: Collection[Key]) -> list[Weights]:
+    """Return the effects of a gate that a case of a claim rests on; empty where one is unknown.
+
+    There is one per combination of names that the case has in the columns ``by``.
+    """
+    places = [KEY.index(column) for column in gate.by]
+    effects: dict[Key, Weights] = {}
+    for key in cell.weights:
+        of_case = {place: {key[place]} for place in places}
+        weights: Weights = {}
+        for sign, names in gate.effect.terms(gate.of):
+            selected = {KEY.index(column): set(values) for column, values in names.items()}
+            selected |= {0: {key[0]}} | of_case
+            some = [
+                other for other in keys if all(other[n] in names for n, names in selected.items())
+            ]
+            for other in some:
+                weights[other] = weights.get(other, 0.0) + sign / len(some)
+            if not some:
+                weights = {}
+                break
+        effects[tuple(key[place] for place in places)] = weights
+    return [*effects.values()]
 
 
 def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:

@@ -182,6 +182,18 @@ class Evidence:
         of_one *= of_seeds / of_pools if of_pools else 0.0
         return Estimate(effect, terms, scale, basis, of_items, of_one, max(numbers, default=0))
 
+    def sizes(self, effect_of: Mapping[Key, float]) -> dict[str, str]:
+        """Return how many items and seeds the cells of an effect have: ``n`` and ``seeds``."""
+        cells = [self._cells[key] for key in effect_of]
+        items = [cell.n_items for cell in cells if cell.n_items]
+        numbers = [len(cell.values) for cell in cells if None not in cell.values]
+        return {
+            name: " to ".join(f"{end:d}" for end in dict.fromkeys((min(some), max(some))))
+            if some
+            else ""
+            for name, some in (("n", items), ("seeds", numbers))
+        }
+
     def _item_terms(self, weights: Mapping[Key, float]) -> list[Term | None]:
         """Return the terms of the variance over items, none for a number that has none."""
         terms: list[Term | None] = []

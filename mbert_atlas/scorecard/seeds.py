@@ -27,7 +27,8 @@ _OWN_SEEDS = 4
 """Seeds from which on the spread of an effect itself is enough."""
 _OUTLYING, _WIDER = 0.05, 0.1
 """Levels at which a run leaves its pool, and at which an effect spreads more than that says."""
-_LEAST_PRIOR = 1e-3
+_LEAST_PRIOR = 0.25
+"""Half the least degrees of freedom of a prior: with fewer, quantiles mean nothing."""
 
 
 class Term(NamedTuple):

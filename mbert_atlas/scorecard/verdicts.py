@@ -15,25 +15,44 @@ from scipy.stats import false_discovery_control
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells
-from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
+from mbert_atlas.scorecard.claims import (
+    CellEffect,
+    Claim,
+    Claims,
+    Expected,
+    Weights,
+    cells_of,
+    references,
+)
 from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
 from mbert_atlas.scorecard.rules import is_gain
 
 HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"
 UNDECIDED = "undecided"
+HOLDS_SO_FAR = "holds so far"
+FAILS_SO_FAR = "does not hold so far"
 NOT_REPLICATED = "not replicated"
 NOT_APPLICABLE = "not applicable"
 NOT_RUN = "not run"
-VERDICTS = (HOLDS, DOES_NOT_HOLD, UNDECIDED, NOT_REPLICATED, NOT_APPLICABLE, NOT_RUN)
+VERDICTS = (
+    *(HOLDS, HOLDS_SO_FAR, DOES_NOT_HOLD, FAILS_SO_FAR, UNDECIDED),
+    *(NOT_REPLICATED, NOT_APPLICABLE, NOT_RUN),
+)
+DECIDED = VERDICTS[:4]
 COLUMNS = (
-    *("paper", "id", "claim", "verdict", "effect", "low", "high", "basis", "cells", "cell"),
+    *("paper", "id", "claim", "verdict", "effect", "low", "high", "basis", "cells", "cases"),
+    *("cell", "part", "n", "seeds", "gate", "control_for", "in_control", "same_numbers"),
     *("p", "q", "detectable", "seeds_to_decide"),
     *("protocol", "artifact", "place", "effect_of", "expected", "above", "below"),
     *("reported", "reported_bears_out", "note", "headline", "metric", "contrast"),
 )
 """Columns of claims.csv. ``low`` and ``high`` are the ends of the interval, ``basis`` its source;
-``cells`` is the number of cells, ``cell`` the limiting case where the effect is not their mean;
+``cells`` is the number of cells that count, ``cases`` how many the paper has, ``cell`` the limiting
+case where the effect is not their mean, ``part`` which of several differences it is, ``n`` how many
+items it has, ``seeds`` how many seeds; ``gate`` is why cases do not count; ``control_for`` are the
+claims of which it is a control, ``in_control`` the controls that show the same; ``same_numbers`` is
+``yes`` if the other protocol has the same numbers;
 ``p`` is the level at which the verdict would just be reached, ``q`` is p corrected for the number
 of claims; ``detectable`` the distance from a border that is decided with 80% power,
 ``seeds_to_decide`` how many seeds would decide, both of undecided claims; ``effect_of`` is
@@ -42,7 +61,7 @@ of claims; ``detectable`` the distance from a border that is decided with 80% po
 abstract that the index shows first; ``metric`` are the metrics of its cells, apart by spaces;
 ``contrast`` are the conditions, artifacts or other names whose difference the effect is."""
 _NUMBERS = (
-    *("effect", "low", "high", "cells", "p", "q", "detectable", "seeds_to_decide"),
+    *("effect", "low", "high", "cells", "cases", "p", "q", "detectable", "seeds_to_decide"),
     *("above", "below", "reported"),
 )
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
@@ -54,7 +73,7 @@ class _Part(NamedTuple):
     """One cell of a claim, or their mean, with its verdict."""
 
     estimate: Estimate
-    place: dict[str, str]
+    cell: CellEffect
     level: float  # of the interval, for the verdict that it takes
     p: float
     low: float
@@ -98,14 +117,53 @@ def verdicts(
             }
             common = {"paper": paper, "id": name} | _of_paper(claim, of_paper, numbers)
             common |= _as_columns(claim, [*of_paper, *chain(*cells.values())])
+            judged = []
             for protocol in PROTOCOLS:
-                row = _verdict(claim, cells[protocol], evidence[protocol])
-                if claim.needs_paper_scale and not comparable and cells[protocol]:
+                some, keys = cells[protocol], ours[protocol]
+                reasons = [_reason(stated, claim, cell, evidence[protocol], keys) for cell in some]
+                counted = [cell for cell, why in zip(some, reasons, strict=True) if not why]
+                row = _verdict(claim, counted, evidence[protocol], claim.cases or len(of_paper))
+                row["gate"] = "; ".join(dict.fromkeys(filter(None, reasons)))
+                if some and (not counted or (claim.needs_paper_scale and not comparable)):
                     row |= {"verdict": NOT_APPLICABLE, "p": math.nan}
-                rows.append(common | {"protocol": protocol} | row)
+                judged.append(common | {"protocol": protocol} | row)
+            same = all(_numbers(row) == _numbers(judged[0]) for row in judged)
+            rows += [row | {"same_numbers": "yes" if same else ""} for row in judged]
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(_NUMBERS, float))
+    frame["in_control"] = _in_control(frame)
     by_family = frame.groupby(["paper", "protocol"], sort=False)["p"]
     return frame.assign(q=by_family.transform(corrected))
+
+
+def _numbers(row: Mapping[str, object]) -> tuple[object, ...]:
+    return tuple(row.get(name) for name in ("verdict", "effect", "low", "high", "cell", "part"))
+
+
+def _reason(
+    stated: Claims, claim: Claim, cell: CellEffect, evidence: Evidence, keys: Collection[Key]
+) -> str:
+    """Return why a case does not count: the first gate that it does not pass; or nothing."""
+    for name in claim.needs:
+        gate = stated.gates[name]
+        for weights in references(gate, cell, keys):
+            if not weights:
+                return f"unknown whether {gate.otherwise}"
+            estimate = evidence.estimate(weights)
+            if estimate.terms and judge(*(ends := estimate.interval(_LEVEL)), gate.expect) != HOLDS:
+                numbers = "{:.4g} [{:.4g}, {:.4g}]".format(estimate.effect, *ends)
+                return f"{gate.otherwise}: {numbers}"
+    return ""
+
+
+def _in_control(frame: pd.DataFrame) -> "pd.Series[str]":
+    """Return for each row the controls in which its claim holds, too."""
+    holds = frame["verdict"].isin([HOLDS, HOLDS_SO_FAR])
+    shown: dict[tuple[str, str, str], list[str]] = {}
+    for row in frame[holds & (frame["control_for"] != "")].to_dict("records"):
+        for name in row["control_for"].split():
+            shown.setdefault((row["paper"], row["protocol"], name), []).append(row["id"])
+    places = zip(frame["paper"], frame["protocol"], frame["id"], strict=True)
+    return pd.Series([" ".join(shown.get(place, [])) for place in places], frame.index)
 
 
 def corrected(p_values: "pd.Series[float]") -> "pd.Series[float]":
@@ -131,6 +189,7 @@ def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
         **claim.model_dump(include={"claim", "artifact", "place", "note"}),
         **claim.expect.model_dump(),
         "headline": "yes" if claim.headline else "",
+        "control_for": " ".join(claim.control_for),
         "metric": " ".join(metrics),
         "contrast": "; ".join(filter(None, (difference.text for difference in claim.effect))),
         "effect_of": "difference" if is_difference else "level",
@@ -148,9 +207,14 @@ def _is_difference(claim: Claim) -> bool:
     )
 
 
-def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> dict[str, object]:
+def _verdict(
+    claim: Claim, cells: Sequence[CellEffect], evidence: Evidence, cases: int
+) -> dict[str, object]:
+    cases = max(cases, len(cells))
+    row: dict[str, object] = {"cells": len(cells), "cases": cases}
+    row |= dict.fromkeys(("cell", "part", "basis", "n", "seeds"), "")
     if not cells:
-        return {"verdict": NOT_RUN, "cells": 0, "cell": "", "basis": ""}
+        return row | {"verdict": NOT_RUN}
     effects = _parts(claim, cells)
     parts = [_part(claim, effect, evidence, len(effects)) for effect in effects]
     ranks = (DOES_NOT_HOLD, UNDECIDED, NOT_REPLICATED, HOLDS)
@@ -159,13 +223,34 @@ def _verdict(claim: Claim, cells: Sequence[CellEffect], evidence: Evidence) -> d
         return ranks.index(part.verdict), claim.expect.margin(part.estimate.effect)
 
     limiting = sorted(parts, key=goodness, reverse=True)[_limiting_place(claim, len(parts))]
-    estimate, cell = limiting.estimate, " ".join(filter(None, limiting.place.values()))
-    row = {"effect": estimate.effect, "basis": estimate.basis, "cells": len(cells), "cell": cell}
-    row |= {name: getattr(limiting, name) for name in ("verdict", "low", "high", "p")}
+    estimate, of_cell = limiting.estimate, limiting.cell
+    row |= {"effect": estimate.effect, "basis": estimate.basis, "part": of_cell.part}
+    row |= {"cell": " ".join(filter(None, of_cell.place.values()))}
+    row |= evidence.sizes(of_cell.weights)
+    row |= {name: getattr(limiting, name) for name in ("low", "high", "p")}
+    agreeing = sum(part.verdict == limiting.verdict for part in parts)
+    row["verdict"] = in_scope(claim.over, limiting.verdict, agreeing, len(cells), cases)
     if limiting.verdict == UNDECIDED:
         row["detectable"] = estimate.detectable(claim.expect, limiting.level)
         row["seeds_to_decide"] = estimate.seeds_to_decide(claim.expect, limiting.level)
     return row
+
+
+def in_scope(over: str, verdict: str, agreeing: int, run: int, cases: int) -> str:
+    """Return a verdict, with "so far" if it needs those of the paper's ``cases`` that were not run.
+
+    ``run`` of these were, ``agreeing`` of which have this verdict themselves. One case refutes
+    "every" and bears out "some"; "most" takes half of the paper's cases, or more.
+    """
+    enough = {
+        ("every", DOES_NOT_HOLD): True,
+        ("some", HOLDS): True,
+        ("most", HOLDS): 2 * agreeing > cases,
+        ("most", DOES_NOT_HOLD): 2 * agreeing >= cases,
+    }
+    if run >= cases or enough.get((over, verdict), False):
+        return verdict
+    return {HOLDS: HOLDS_SO_FAR, DOES_NOT_HOLD: FAILS_SO_FAR}.get(verdict, verdict)
 
 
 def _part(claim: Claim, cell: CellEffect, evidence: Evidence, parts: int) -> _Part:
@@ -173,7 +258,7 @@ def _part(claim: Claim, cell: CellEffect, evidence: Evidence, parts: int) -> _Pa
     estimate = evidence.estimate(cell.weights)
     if not estimate.terms:
         unknown = math.nan
-        return _Part(estimate, cell.place, _LEVEL, unknown, unknown, unknown, NOT_REPLICATED)
+        return _Part(estimate, cell, _LEVEL, unknown, unknown, unknown, NOT_REPLICATED)
     needs_all = {"every": HOLDS, "some": DOES_NOT_HOLD}.get(claim.over)
     level, (low, high) = _LEVEL, estimate.interval(_LEVEL)
     if judge(low, high, claim.expect) != needs_all:
@@ -182,7 +267,7 @@ def _part(claim: Claim, cell: CellEffect, evidence: Evidence, parts: int) -> _Pa
     times = [1 if verdict == needs_all else parts for verdict in (HOLDS, DOES_NOT_HOLD)]
     p = min(2 * each * k for each, k in zip(estimate.levels(claim.expect), times, strict=True))
     verdict = judge(low, high, claim.expect)
-    return _Part(estimate, cell.place, level, min(p, 1.0), low, high, verdict)
+    return _Part(estimate, cell, level, min(p, 1.0), low, high, verdict)
 
 
 def _limiting_place(claim: Claim, cells: int) -> int:
@@ -198,7 +283,7 @@ def _of_paper(
         return {"reported": math.nan, "reported_bears_out": ""}
     effects = [
         sum(weight * printed[key] for key, weight in weights.items())
-        for weights, _ in _parts(claim, cells)
+        for weights, *_ in _parts(claim, cells)
     ]
     best_first = sorted(effects, key=claim.expect.margin, reverse=True)
     effect = best_first[_limiting_place(claim, len(effects))]

@@ -1,11 +1,22 @@
 """Pooled seed variance, compared with calculations by hand."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy.special import polygamma
 from toy_claims import key, measured
 
 from mbert_atlas.scorecard.cells import Key, Measured
-from mbert_atlas.scorecard.seeds import Pools, components
+from mbert_atlas.scorecard.seeds import (
+    Pools,
+    Term,
+    components,
+    prior_of,
+    run_spreads,
+    with_own,
+    without_outlying,
+)
 
 LANGUAGES = ("en", "ru", "hi")
 EXAMPLE = {
@@ -162,3 +173,80 @@ def test_tasks_are_pooled_under_a_common_name() -> None:
     pool = pools.of(key("run1", task="xquad"))
     assert len(pools.members(pool)) == 10
     assert pools.components(pool).freedom.tolist() == [1, 4, 1, 4]
+
+
+@pytest.mark.parametrize(("freedom", "critical"), [(1, 0.841), (2, 0.684)])
+def test_a_run_leaves_its_pool_by_cochrans_test(freedom: float, critical: float) -> None:
+    """ISO 5725-2, table 4: the critical values of five laboratories, at level .05."""
+    for share, left in ((critical - 0.002, 5), (critical + 0.002, 4)):
+        spreads = {run: Term(1.0, freedom) for run in range(4)}
+        spreads[4] = Term(4 * share / (1 - share), freedom)
+        assert len(without_outlying(spreads)) == left
+
+
+def test_the_prior_is_that_of_the_variances() -> None:
+    """Inverse chi-squared with five degrees of freedom, each estimated with two."""
+    random = np.random.default_rng(0)
+    variances = 5 / random.chisquare(5, 20_000) * random.chisquare(2, 20_000) / 2
+    assert prior_of([Term(value, 2) for value in variances]) == pytest.approx(5, rel=0.1)
+    by_hand = prior_of([Term(value, 4) for value in (1.0, 4.0, 16.0)])
+    assert polygamma(1, by_hand / 2) == pytest.approx(math.log(4) ** 2 - (math.pi**2 / 6 - 1))
+    assert prior_of([Term(1.0, 4), Term(2.0, 4)]) == math.inf  # .24 < .645
+    assert prior_of([Term(1e-9, 4), Term(1e9, 4)]) == pytest.approx(0.5)
+    assert prior_of([Term(1.0, 4)]) == math.inf
+
+
+def test_few_seeds_are_moderated_by_the_pool() -> None:
+    """Worth 1 / (1/4 + 1/6) = 2.4 degrees: (2.4 · 1 + 3) / 3.4; F(.9; 1, 6) = 3.776."""
+    pooled = [Term(1.0, 6)]
+    assert with_own(pooled, math.inf, [Term(3.0, 1)]) == pooled
+    (term,) = with_own(pooled, 4, [Term(3.0, 1)])
+    assert term == pytest.approx((5.4 / 3.4, 3.4))
+    assert with_own(pooled, 4, []) == [pytest.approx((1.0, 2.4))]
+    for prior in (4, math.inf):  # wider than the pool allows
+        assert with_own(pooled, prior, [Term(3.8, 1)]) == [Term(3.8, 1)]
+
+
+def test_four_seeds_need_no_pool() -> None:
+    cells = EXAMPLE | {
+        key("stable", target): measured(70, 70.1, 69.9, 70) for target in ("ru", "hi")
+    }
+    weights = {key("stable", target): 0.5 for target in ("ru", "hi")}
+    assert Pools(cells, LANGUAGES).terms(weights) == [pytest.approx((0.02 / 3 / 4, 3))]
+    assert with_own([Term(1.0, 6)], math.inf, [Term(0.0, 3)]) == [Term(1.0, 6)]
+
+
+def test_an_effect_is_taken_seed_by_seed() -> None:
+    """Original and adjusted fall together by 2 and 4: their difference does not."""
+    cells = {
+        key("original"): measured(60, 62, 58, 64),
+        key("adjusted"): measured(66, 68, 64, 70),
+    }
+    weights = {key("adjusted"): 1.0, key("original"): -1.0}
+    assert Pools(cells, LANGUAGES)._own(weights) == [Term(0.0, 3)]
+    cells[key("adjusted")] = measured(66, 68, 65, 70)
+    assert Pools(cells, LANGUAGES).terms(weights) == [pytest.approx((0.25 / 4, 3))]
+
+
+def test_runs_without_spread_and_wide_ones_are_not_in_the_pool() -> None:
+    runs = {key(f"run{number}"): measured(number, number + 2) for number in range(5)}
+    constant = {key(f"pretrained{number}"): measured(number, number) for number in range(5)}
+    wide = {key("wide"): measured(0, 40)}
+    for cells in (runs, runs | constant, runs | wide):
+        pools = Pools(cells, LANGUAGES)
+        assert pools.components(pools.of(key("run1"))).variances.sum() == pytest.approx(2)
+
+
+def test_the_spread_of_a_run_is_that_of_its_mean_over_tests() -> None:
+    """Half the differences 1 and 2: the mean is 1.5 to either side, twice 2.25."""
+    values = {("run", test): cell for test, cell in ((1, {1: 60, 2: 62}), (2, {1: 50, 2: 54}))}
+    assert run_spreads(values) == {"run": Term(4.5, 1)}
+
+
+def test_a_class_has_a_pool_of_its_own() -> None:
+    static = {key(f"glove{number}"): measured(number, number + 8) for number in range(5)}
+    kinds = Pools(static | EXAMPLE, LANGUAGES, lambda name: name[4].startswith("glove"))
+    assert set(kinds.members(kinds.of(key("glove1")))) == set(static)
+    bert = {key("bert"): measured(50)}
+    kinds = Pools(static | bert, LANGUAGES, lambda name: name[4].startswith("glove"))
+    assert kinds.terms({key("bert"): 1.0}) is None

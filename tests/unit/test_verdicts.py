@@ -11,12 +11,15 @@ from mbert_atlas.scorecard.cells import Key, Measured, write_csv
 from mbert_atlas.scorecard.claims import Claims, Expected
 from mbert_atlas.scorecard.verdicts import (
     DOES_NOT_HOLD,
+    FAILS_SO_FAR,
     HOLDS,
+    HOLDS_SO_FAR,
     NOT_APPLICABLE,
     NOT_REPLICATED,
     NOT_RUN,
     UNDECIDED,
     corrected,
+    in_scope,
     judge,
     read_verdicts,
     verdicts,
@@ -87,6 +90,115 @@ def test_a_case_that_was_run_alone_is_named(tmp_path: Path) -> None:
     assert (row["cells"], row["cell"]) == (1, "ru")  # the paper has Hindi, too
 
 
+@pytest.mark.parametrize(
+    ("over", "verdict", "agreeing", "run", "cases", "result"),
+    [
+        ("every", HOLDS, 2, 2, 2, HOLDS),
+        ("every", HOLDS, 2, 2, 9, HOLDS_SO_FAR),
+        ("every", DOES_NOT_HOLD, 1, 2, 9, DOES_NOT_HOLD),
+        ("every", UNDECIDED, 1, 2, 9, UNDECIDED),
+        ("some", HOLDS, 1, 2, 9, HOLDS),
+        ("some", DOES_NOT_HOLD, 2, 2, 9, FAILS_SO_FAR),
+        ("most", HOLDS, 5, 6, 9, HOLDS),
+        ("most", HOLDS, 4, 6, 8, HOLDS_SO_FAR),
+        ("most", DOES_NOT_HOLD, 4, 6, 8, DOES_NOT_HOLD),
+        ("most", DOES_NOT_HOLD, 4, 6, 9, FAILS_SO_FAR),
+        ("mean", HOLDS, 1, 1, 1, HOLDS),
+        ("mean", HOLDS, 1, 4, 9, HOLDS_SO_FAR),
+        ("mean", DOES_NOT_HOLD, 1, 4, 9, FAILS_SO_FAR),
+    ],
+)
+def test_a_part_of_the_papers_cases_decides_so_far(
+    over: str, verdict: str, agreeing: int, run: int, cases: int, result: str
+) -> None:
+    assert in_scope(over, verdict, agreeing, run, cases) == result
+
+
+def test_the_papers_cases_are_counted_or_stated(tmp_path: Path) -> None:
+    russian = {name: cell for name, cell in cells_with(54, 53).items() if "ru" in name}
+    row = rows(tmp_path, russian, over="every")
+    assert (row["verdict"], row["cells"], row["cases"]) == (HOLDS_SO_FAR, 1, 2)
+    row = rows(tmp_path, cells_with(54, 53, 52.5), over="every", cases=17)
+    assert (row["verdict"], row["cells"], row["cases"]) == (HOLDS_SO_FAR, 3, 17)
+    assert (row["n"], row["seeds"]) == ("10000", "")
+
+
+def test_a_claim_of_several_differences_names_the_one_that_limits_it(tmp_path: Path) -> None:
+    cells = cells_with(54, 53, 46) | {
+        key("replayed", target): Measured({None: 51}, 10_000) for target in ("ru", "hi", "vi")
+    }
+    effect = [
+        {"plus": {"condition": name}, "minus": {"condition": "original"}}
+        for name in ("adjusted", "replayed")
+    ]
+    row = rows(tmp_path, cells, over="every", effect=effect)
+    assert (row["verdict"], row["part"]) == (DOES_NOT_HOLD, "adjusted − original")
+    del cells[key("adjusted", "vi")]
+    row = rows(tmp_path, cells, over="every", effect=effect)
+    assert (row["verdict"], row["part"]) == (UNDECIDED, "replayed − original")
+
+
+GATE = {
+    "otherwise": "the original encoder is at chance",
+    "of": {"artifact": "table1", "metric": "accuracy"},
+    "effect": {"plus": {"condition": "original"}},
+    "by": ["task", "target"],
+    "expect": {"above": 49},
+}
+
+
+@pytest.mark.parametrize(
+    ("expect", "verdict", "cells"),
+    [
+        ({"above": 48}, HOLDS, 3),
+        ({"above": 49.5}, NOT_APPLICABLE, 0),
+        ({"above": 50}, NOT_APPLICABLE, 0),
+    ],
+)
+def test_cases_that_do_not_pass_a_gate_do_not_count(
+    tmp_path: Path, above: float, verdict: str, cells: int
+) -> None:
+    """50% of 10,000 items have an interval from 49.02 to 50.98."""
+    gates = {"above-chance": GATE | {"expect": {"above": above}}}
+    given = cells_with(54, 53, 52.5)
+    row = rows(tmp_path, given, over="every", needs=["above-chance"], gates=gates)
+    assert (row["verdict"], row["cells"]) == (verdict, cells)
+    if verdict == NOT_APPLICABLE:
+        assert row["gate"] == "the original encoder is at chance: 50 [49.02, 50.98]"
+
+
+def test_a_case_at_the_floor_leaves_the_others(tmp_path: Path) -> None:
+    given = cells_with(54, 53, 52.5) | {key("original", "vi"): Measured({None: 40}, 10_000)}
+    changes = {
+        "needs": ["above-chance"],
+        "gates": {"above-chance": GATE | {"expect": {"above": 45}}},
+    }
+    row = rows(tmp_path, given, over="every", cases=3, **changes)
+    assert (row["verdict"], row["cells"], row["cases"]) == (HOLDS_SO_FAR, 2, 3)
+    assert row["gate"].startswith("the original encoder is at chance: 40 [")
+
+
+def test_a_gate_without_numbers_is_not_passed(tmp_path: Path) -> None:
+    gate = GATE | {
+        "effect": {"plus": {"condition": "adjusted"}},
+        "of": {"artifact": "table2", "metric": "f1"},
+    }
+    row = rows(tmp_path, cells_with(54, 53), needs=["learned"], gates={"learned": gate})
+    assert row["verdict"] == NOT_APPLICABLE
+    assert row["gate"] == "unknown whether the original encoder is at chance"
+
+
+@pytest.mark.parametrize(("control", "flagged"), [(54, "wrong-pairs"), (50, "")])
+def test_a_finding_that_its_control_shows_is_flagged(
+    tmp_path: Path, control: float, flagged: str
+) -> None:
+    effect = {"plus": {"condition": "wrong"}, "minus": {"condition": "original"}}
+    cells = cells_with(54, 54, 54) | {key("wrong", "ru"): Measured({None: control}, 10_000)}
+    more = {"wrong-pairs": claim(effect=effect, control_for=["better"])}
+    row = rows(tmp_path, cells, cases=3, more=more)
+    assert (row["verdict"], row["in_control"]) == (HOLDS, flagged)
+
+
 def test_a_claim_states_what_its_effect_is_the_difference_of(tmp_path: Path) -> None:
     row = rows(tmp_path, cells_with(54, 53))
     assert row["contrast"] == "adjusted − original"
@@ -150,7 +262,7 @@ def test_numbers_of_one_seed_without_any_second_are_not_replicated(tmp_path: Pat
     assert row["effect"] == 40
     assert math.isnan(row["low"])
     again = cells | {key("replayed"): measured(50, 51), key("replayed", "hi"): measured(50, 52)}
-    assert rows(tmp_path, again)["verdict"] == HOLDS
+    assert rows(tmp_path, again)["verdict"] == HOLDS_SO_FAR  # Russian alone of two languages
 
 
 @pytest.mark.parametrize(("comparable", "verdict"), [(True, HOLDS), (False, NOT_APPLICABLE)])

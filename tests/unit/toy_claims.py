@@ -44,9 +44,15 @@ LANGUAGES = ("en", "ru", "hi", "vi")
 
 
 def rows(
-    tmp_path: Path, cells: dict[Key, Measured], *, comparable: bool = True, **changes: Any
+    tmp_path: Path,
+    cells: dict[Key, Measured],
+    *,
+    comparable: bool = True,
+    gates: dict[str, Any] | None = None,
+    more: dict[str, Claim] | None = None,
+    **changes: Any,
 ) -> dict[str, Any]:
-    """The published row of one claim over these cells."""
+    """The published row of one claim over these cells; ``more`` are other claims."""
     reported, path = tmp_path / "reported.csv", tmp_path / "measurements.csv"
     reported.write_text(REPORTED)
     lines = [
@@ -56,8 +62,9 @@ def rows(
     ]
     frame = pd.DataFrame(lines, columns=list(MEASUREMENT_COLUMNS))
     frame.to_csv(path, index=False)
-    stated = {"toy2020": Claims(claims={"better": claim(**changes)})}
+    claims = {"better": claim(**changes)} | (more or {})
+    stated = {"toy2020": Claims.model_validate({"gates": gates or {}, "claims": claims})}
     found = verdicts(stated, [path], [reported], languages=LANGUAGES, comparable=comparable)
-    assert found["protocol"].tolist() == ["published", "corrected"]
+    assert found["protocol"].tolist() == ["published", "corrected"] * len(claims)
     assert found["verdict"].tolist()[1] == NOT_RUN
     return {str(column): value for column, value in found.to_dict("records")[0].items()}
