@@ -148,12 +148,8 @@ GATE = {
 
 
 @pytest.mark.parametrize(
-    ("expect", "verdict", "cells"),
-    [
-        ({"above": 48}, HOLDS, 3),
-        ({"above": 49.5}, NOT_APPLICABLE, 0),
-        ({"above": 50}, NOT_APPLICABLE, 0),
-    ],
+    ("above", "verdict", "cells"),
+    [(48, HOLDS, 3), (49.5, NOT_APPLICABLE, 0), (50, NOT_APPLICABLE, 0)],
 )
 def test_cases_that_do_not_pass_a_gate_do_not_count(
     tmp_path: Path, above: float, verdict: str, cells: int
