@@ -122,8 +122,8 @@ class Pools:
             by_seed = self._cells[key].values
             if None not in by_seed:
                 seeds = tuple(sorted(by_seed, key=str))
-                own = weight * np.array([by_seed[seed] for seed in seeds])
-                sums[seeds] = sums.get(seeds, 0.0) + own
+                of_cell = weight * np.array([by_seed[seed] for seed in seeds])
+                sums[seeds] = sums.get(seeds, 0.0) + of_cell
         if any(len(seeds) < 2 for seeds in sums):
             return []
         return [

@@ -158,12 +158,12 @@ def _reason(
 def _in_control(frame: pd.DataFrame) -> "pd.Series[str]":
     """Return for each row the controls in which its claim holds, too."""
     holds = frame["verdict"].isin([HOLDS, HOLDS_SO_FAR])
-    shown: dict[tuple[str, str, str], list[str]] = {}
+    controls: dict[tuple[str, str, str], list[str]] = {}
     for row in frame[holds & (frame["control_for"] != "")].to_dict("records"):
         for name in row["control_for"].split():
-            shown.setdefault((row["paper"], row["protocol"], name), []).append(row["id"])
+            controls.setdefault((row["paper"], row["protocol"], name), []).append(row["id"])
     places = zip(frame["paper"], frame["protocol"], frame["id"], strict=True)
-    return pd.Series([" ".join(shown.get(place, [])) for place in places], frame.index)
+    return pd.Series([" ".join(controls.get(place, [])) for place in places], frame.index)
 
 
 def corrected(p_values: "pd.Series[float]") -> "pd.Series[float]":
