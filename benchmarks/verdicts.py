@@ -6,23 +6,28 @@ the model in docs/verdicts.md. The rule of ``mbert_atlas.scorecard`` sees the sc
 resamples, as from predictions. Printed, for differences of two runs (on one test, and in the mean
 over tests) and for levels, in this order, are in percent the coverage of the 95% intervals, how
 often a claim that is just not true is said to hold, how often one that is just true is said not to
-hold, and in points the mean width. Then come claims that every test, and that most tests, have a
+hold, and in points the median width. Then come claims that every test, and that most tests, have a
 difference, where all are just at the border: they have no coverage and no width. With one seed, the
 compared runs have one and the others of the pool two. In a second table the first of the compared
-runs spreads unlike the others of its pool.
+runs spreads unlike the others of its pool. ``--picture`` draws how often a claim holds, is
+undecided and does not hold, by the size of the true effect.
 
     python benchmarks/verdicts.py                    # the tables of docs/verdicts.md, half an hour
     python benchmarks/verdicts.py --draws 200
     python benchmarks/verdicts.py --unequal          # the second table
+    python benchmarks/verdicts.py --picture docs/verdicts.svg
 """
 
 import argparse
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import common
 import numpy as np
+from matplotlib.figure import Figure
 
+from mbert_atlas.figures.style import BLACK, BLUE, FULL_WIDTH, VERMILION, figure_style
 from mbert_atlas.scorecard.cells import Key, Measured
 from mbert_atlas.scorecard.estimates import Evidence
 
@@ -59,10 +64,10 @@ class Design(NamedTuple):
 
 
 def simulate(design: Design, draws: int, seed: int = 0) -> dict[str, np.ndarray]:
-    """Return for each kind of effect: covered, too low, too high (0 or 1), width; ``(draws, 4)``.
+    """Return for each kind of effect: covered, too low, too high (0 or 1), and the interval's ends.
 
-    The effect is too low if its interval lies below the true effect. ``every`` and ``most`` tests
-    have no single interval: NaN.
+    Shape ``(draws, 5)``; ends are less the true effect, which is too low if the interval lies below
+    it. ``every`` and ``most`` tests have no single interval: NaN.
     """
     random = np.random.default_rng([seed, *map(len, filter(None, map(str, design)))])
     tests, count = TARGETS[: design.tests], design.items
@@ -74,7 +79,7 @@ def simulate(design: Design, draws: int, seed: int = 0) -> dict[str, np.ndarray]
         evidence = Evidence(_draw(design, levels, resamples, random), TARGETS)
         for name, weights, truth in _effects(levels):
             low, high = evidence.estimate(weights).interval(0.05)
-            row = (low <= truth <= high, high < truth, truth < low, high - low)
+            row = (low <= truth <= high, high < truth, truth < low, low - truth, high - truth)
             results.setdefault(name, []).append(row)
         for name, row in _several(evidence, levels):
             results.setdefault(name, []).append(row)
@@ -132,13 +137,35 @@ def _several(
     each = [evidence.estimate({_key(0, test): 1.0, _key(1, test): -1.0}) for test in levels]
     wide = np.array([estimate.interval(0.05 / len(each)) for estimate in each])
     above = all(estimate.interval(0.05)[0] > 0 for estimate in each)
-    yield "every", (np.nan, (wide[:, 1] < 0).any(), above, np.nan)
+    yield "every", (np.nan, (wide[:, 1] < 0).any(), above, np.nan, np.nan)
     half = len(each) / 2  # more than these, or as many
-    yield "most", (np.nan, (wide[:, 1] < 0).sum() >= half, (wide[:, 0] > 0).sum() > half, np.nan)
+    below, above = (wide[:, 1] < 0).sum() >= half, (wide[:, 0] > 0).sum() > half
+    yield "most", (np.nan, below, above, np.nan, np.nan)
 
 
 def _key(run: int, target: str) -> Key:
     return ("toy", "table", "nli", "mbert", f"run{run}", "en", target, "", "accuracy")
+
+
+def draw(path: Path, draws: int) -> None:
+    """Draw the verdicts on a mean difference of two runs, by its true size and number of seeds."""
+    seeds, effects = (2, 3, 5), np.linspace(-10, 10, 201)
+    with figure_style():
+        figure = Figure(figsize=(FULL_WIDTH, 2.6), layout="constrained")
+        for place, number in enumerate(seeds):
+            rows = simulate(Design(7, 6, number, 500, "mostly the run's"), draws)
+            low, high = rows["mean difference"][:, 3:].T[..., None]
+            fails, holds = ((some).mean(axis=0) for some in (high + effects < 0, low + effects > 0))
+            axes = figure.add_subplot(1, len(seeds), place + 1)
+            shares = 100 * np.stack([fails, 1 - fails - holds, holds])
+            axes.stackplot(effects, shares, colors=[VERMILION, "#E3E3E3", BLUE])
+            axes.axvline(0, color=BLACK, linewidth=1)
+            axes.set(title=f"{number} seeds", xlim=(-10, 10), ylim=(0, 100))
+            axes.set(xlabel="true difference (points)", ylabel="" if place else "% of runs")
+            axes.text(-9.6, 8, "does not\nhold", color="white")
+            axes.text(9.6, 88, "holds", color="white", ha="right")
+            axes.text(-0.4, 88, "undecided", ha="right")
+        figure.savefig(path)
 
 
 def main() -> None:
@@ -147,7 +174,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--designs", type=int, help="only so many of each table")
     parser.add_argument("--unequal", action="store_true", help="only the second table")
+    parser.add_argument("--picture", type=Path, help="draw a picture into this file instead")
     options = common.parse(parser, draws=5, designs=1)
+    if options.picture:
+        draw(options.picture, options.draws)
+        return
     shapes = [(7, 6, 500), (3, 2, 500)]  # runs, tests, items
     equal = [
         Design(runs, tests, seeds, items, spread)
@@ -164,12 +195,14 @@ def main() -> None:
         print("\n| runs x tests | seeds spread | seeds | coverage | wrong *holds* | ", end="")
         print("wrong *does not hold* | width |\n|" + " --- |" * 7)
         for design in designs[: options.designs]:
-            means = [rows.mean(axis=0) for rows in simulate(design, options.draws).values()]
+            drawn = [*simulate(design, options.draws).values()]
+            means = [rows.mean(axis=0) for rows in drawn]
             covered, low, high = (
                 " ".join(f"{100 * mean[place]:.1f}" for mean in means if mean[place] >= 0)
                 for place in range(3)
             )
-            width = " ".join(f"{mean[3]:.1f}" for mean in means if mean[3] >= 0)
+            widths = [float(np.median(rows[:, 4] - rows[:, 3])) for rows in drawn]
+            width = " ".join(f"{number:.1f}" for number in widths if number >= 0)
             spread = design.unlike or design.spread
             name = f"{design.runs} x {design.tests} | {spread} | {design.seeds}"
             print(f"| {name} | {covered} | {high} | {low} | {width} |", flush=True)

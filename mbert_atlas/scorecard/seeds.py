@@ -172,7 +172,9 @@ def freedom_of(terms: Iterable[Term]) -> float:
     """Return Satterthwaite's degrees of freedom of a sum: V² / Σ V_k² / f_k."""
     some = [*terms]
     spread = sum(term.variance**2 / term.freedom for term in some)
-    return sum(term.variance for term in some) ** 2 / spread if spread else math.inf
+    if not spread:  # of zeros: as many as there are
+        return min((term.freedom for term in some), default=math.inf)
+    return sum(term.variance for term in some) ** 2 / spread
 
 
 def with_own(pooled: Sequence[Term], prior: float, own: Sequence[Term]) -> list[Term]:

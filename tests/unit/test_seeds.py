@@ -203,6 +203,8 @@ def test_few_seeds_are_moderated_by_the_pool() -> None:
     (term,) = with_own(pooled, 4, [Term(3.0, 1)])
     assert term == pytest.approx((5.4 / 3.4, 3.4))
     assert with_own(pooled, 4, []) == [pytest.approx((1.0, 2.4))]
+    (term,) = with_own(pooled, 4, [Term(0.0, 1)])  # both seeds the same
+    assert term == pytest.approx((2.4 / 3.4, 3.4))
     for prior in (4, math.inf):  # wider than the pool allows
         assert with_own(pooled, prior, [Term(3.8, 1)]) == [Term(3.8, 1)]
 
