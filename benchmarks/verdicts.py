@@ -164,7 +164,7 @@ def draw(path: Path, draws: int) -> None:
             axes.set(xlabel="true difference (points)", ylabel="" if place else "% of runs")
             axes.text(-9.6, 8, "does not\nhold", color="white")
             axes.text(9.6, 88, "holds", color="white", ha="right")
-            axes.text(-0.4, 88, "undecided", ha="right")
+            axes.text(-0.4, 88, "" if place else "undecided", ha="right")
         figure.savefig(path)
 
 
