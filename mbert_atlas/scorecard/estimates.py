@@ -9,17 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtri, stdtrit  # scipy.stats takes a second
 
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import KEY, Key, Measured
 from mbert_atlas.scorecard.claims import Claims, Expected
-from mbert_atlas.scorecard.seeds import Pools, Term, freedom_of
+from mbert_atlas.scorecard.seeds import Pools, Term
 
 _TASK, _METRIC, _CONDITION = (KEY.index(name) for name in ("task", "metric", "condition"))
 _POWER = 0.8
 _MOST_SEEDS = 1000
 _ROUNDING = 1e-12
+_LEAST_SHARE = 1e-12  # that counts as more than none
 
 
 class Scale(NamedTuple):
@@ -69,64 +71,58 @@ class Estimate:
     """An effect in the unit of its metric, with the terms of its variance."""
 
     effect: float
-    terms: Sequence[Term]
+    over_seeds: Sequence[Term]
+    over_items: Sequence[Term]
     scale: Scale
     basis: str  # of the interval: seeds, items
-    items: float = 0.0  # the part of the variance that comes from the items
-    one_seed: float = 0.0  # the variance over seeds if all cells had one, common to all
+    of_one_seed: float = 0.0  # the part of the variance over seeds if all cells had one in common
     seeds: int = 0  # the most that one of its cells has
 
     @property
-    def variance(self) -> float:
-        """The variance of the effect."""
-        return sum(term.variance for term in self.terms)
-
-    @property
-    def freedom(self) -> float:
-        """Satterthwaite's degrees of freedom: V² / Σ V_k² / f_k."""
-        return freedom_of(self.terms)
+    def terms(self) -> list[Term]:
+        """The terms of its variance; none if its error is unknown."""
+        return [*self.over_seeds, *self.over_items]
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval that covers 1 - ``level``; it contains the effect."""
-        centre, error = self._on_scale()
-        half = _quantile(1 - level / 2, self.freedom) * error
+        centre, slope = self._on_scale()
+        half = _half(self.terms, level / 2) * slope
         low, high = (self.scale.back(centre + end) for end in (-half, half))
         return min(low, self.effect), max(high, self.effect)
 
     def levels(self, expected: Expected) -> tuple[float, float]:
         """Return the one-sided p-values of *holds* and of *does not hold*."""
-        centre, error = self._on_scale()
+        centre, slope = self._on_scale()
         below, above = (
-            _probability((self.scale.of(end) - centre) / error, self.freedom)
-            for end in expected.ends
+            _probability((self.scale.of(end) - centre) / slope, self.terms) for end in expected.ends
         )
         # ``below`` is how far the effect may be below the region, 1 - ``above`` above it.
         return max(below, 1 - above), min(1 - below, above)
 
     def detectable(self, expected: Expected, level: float) -> float:
         """Return the distance from the nearest border that is decided with 80% power."""
-        centre, error = self._on_scale()
-        both = sum(_quantile(share, self.freedom) for share in (1 - level / 2, _POWER))
+        centre, slope = self._on_scale()
+        both = sum(_half(self.terms, share) for share in (level / 2, 1 - _POWER))
         end = min(expected.ends, key=lambda end: abs(self.scale.of(end) - centre))
         side = math.copysign(1, self.effect - end)
-        return abs(self.scale.back(self.scale.of(end) + side * both * error) - end)
+        return abs(self.scale.back(self.scale.of(end) + side * both * slope) - end)
 
     def seeds_to_decide(self, expected: Expected, level: float) -> int | None:
         """Return the number of seeds that leaves the border outside; none if no number does.
 
         It is more than there are, as these do not decide.
         """
-        centre, error = self._on_scale()
-        gap = min(abs(self.scale.of(end) - centre) for end in expected.ends)
-        gap *= math.sqrt(self.variance) / error  # in the unit of the variances
-        left = (gap / _quantile(1 - level / 2, self.freedom)) ** 2 - self.items
-        needed = self.one_seed / left if left > 0 else math.inf
+        centre, slope = self._on_scale()
+        gap = min(abs(self.scale.of(end) - centre) for end in expected.ends) / slope
+        left = gap**2 - _half(self.over_items, level / 2) ** 2
+        one = self.of_one_seed * _half(self.over_seeds, level / 2) ** 2
+        needed = one / left if left > 0 else math.inf
         return max(math.ceil(needed), self.seeds + 1) if 0 < needed <= _MOST_SEEDS else None
 
     def _on_scale(self) -> tuple[float, float]:
-        """Return the effect and its standard error on its scale."""
+        """Return the effect on its scale, and the derivative of that."""
         centre = self.scale.inside(self.effect)
-        return self.scale.of(centre), math.sqrt(self.variance) * self.scale.slope(centre)
+        return self.scale.of(centre), self.scale.slope(centre)
 
 
 class Evidence:
@@ -163,24 +159,19 @@ class Evidence:
         over_items = self._item_terms(weights)
         items = [term for term in over_items if term is not None and term.variance]
         whole = sum(weight**2 for key, weight in weights.items() if rules.is_whole(key[_METRIC]))
-        terms = [*(over_seeds or []), *items, *([Term(whole / 12, math.inf)] if whole else [])]
-        sources = ["seed-"] if numbers and terms else []
+        rounding = [Term(whole / 12, math.inf)] if whole else []
+        sources = ["seed-"] if numbers and (over_seeds or items or rounding) else []
         if items:
             sources.append("item-" if len(items) == len(over_items) else "in part item-")
         if over_seeds is None or not sources:
-            return Estimate(effect, [], scale, f"no CI available, {seeds}")
+            return Estimate(effect, [], [], scale, f"no CI available, {seeds}")
         basis = f"{' and '.join(sources)}level CI, {seeds}"
-        of_items, of_seeds, of_pools, of_one = (
-            sum(term.variance for term in some or [])
-            for some in (
-                items,
-                over_seeds,
-                self._pools.pooled(weights),
-                self._pools.pooled(weights, 1),
-            )
+        now, one = (
+            sum(term.variance for term in self._pools.pooled(weights, number) or [])
+            for number in (None, 1)
         )
-        of_one *= of_seeds / of_pools if of_pools else 0.0
-        return Estimate(effect, terms, scale, basis, of_items, of_one, max(numbers, default=0))
+        times, most = one / now if now else 0.0, max(numbers, default=0)
+        return Estimate(effect, over_seeds, [*items, *rounding], scale, basis, times, most)
 
     def sizes(self, effect_of: Mapping[Key, float]) -> dict[str, str]:
         """Return how many items and seeds the cells of an effect have: ``n`` and ``seeds``."""
@@ -323,11 +314,26 @@ def _mean(cell: Measured) -> float:
     return float(np.mean([*cell.values.values()]))
 
 
+def _half(terms: Iterable[Term], share: float) -> float:
+    """Return half the length of an interval outside of which is this share on either side.
+
+    Its square is the sum of those of its terms. Student's t with Satterthwaite's degrees of freedom
+    would be up to 2.5 times as often wrong with few of them.
+    """
+    return math.sqrt(sum(_quantile(1 - share, f) ** 2 * variance for variance, f in terms))
+
+
 def _quantile(share: float, freedom: float) -> float:
     return float(ndtri(share) if math.isinf(freedom) else stdtrit(freedom, share))
 
 
-def _probability(value: float, freedom: float) -> float:
-    if math.isinf(value):
-        return float(value > 0)
-    return float(ndtr(value) if math.isinf(freedom) else stdtr(freedom, value))
+def _probability(value: float, terms: Sequence[Term]) -> float:
+    """Return the share at which :func:`_half` is the value, below 1/2 if that is negative."""
+    size = abs(value)
+    share = 0.0
+    if _half(terms, _LEAST_SHARE) > size:
+        share = 0.5
+        if size > 0:
+            gap = lambda x: _half(terms, x) - size  # noqa: E731
+            share = float(brentq(gap, _LEAST_SHARE, 0.5, xtol=_LEAST_SHARE))
+    return share if value < 0 else 1 - share

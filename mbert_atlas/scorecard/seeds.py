@@ -187,22 +187,21 @@ def with_own(pooled: Sequence[Term], prior: float, own: Sequence[Term]) -> list[
     itself = Term(sum(term.variance for term in own), freedom_of(own))
     if own and itself.variance and min(term.freedom for term in own) >= _OWN_SEEDS - 1:
         return [*own]
-    terms = [*pooled]
+    terms = [of_pools]
     if math.isfinite(prior):
         worth = 1 / (1 / prior + 1 / of_pools.freedom)
         more = itself.freedom if own else 0.0
         sums = worth * of_pools.variance + more * itself.variance
         terms = [Term(sums / (worth + more), worth + more)]
     limit = fdtri(itself.freedom, of_pools.freedom, 1 - _WIDER) if own else math.inf
-    if itself.variance > limit * of_pools.variance and _half(own) > _half(terms):
+    if itself.variance > limit * of_pools.variance and _half(itself) > _half(terms[0]):
         return [*own]
     return terms
 
 
-def _half(terms: Sequence[Term]) -> float:
+def _half(term: Term) -> float:
     """Return half the length of an interval of 95%."""
-    variance = sum(term.variance for term in terms)
-    return float(stdtrit(freedom_of(terms), 0.975)) * math.sqrt(variance)
+    return float(stdtrit(term.freedom, 0.975)) * math.sqrt(term.variance)
 
 
 def run_spreads(values: Mapping[_Place, Mapping[int | None, float]]) -> dict[Hashable, Term]:

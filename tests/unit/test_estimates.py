@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,16 @@ def half(found: Estimate, level: float = 0.05) -> float:
     return (high - low) / 2
 
 
+def variance(terms: Sequence[Term]) -> float:
+    return sum(term.variance for term in terms)
+
+
+def with_seeds(found: Estimate, number: int) -> Estimate:
+    """The same estimate if all cells had as many seeds, and its degrees of freedom stayed."""
+    times = found.of_one_seed / number
+    return replace(found, over_seeds=[Term(times * v, f) for v, f in found.over_seeds])
+
+
 def waves(*sizes: float) -> list[np.ndarray]:
     """400 resamples each, of these variances, uncorrelated."""
     place = np.arange(400)
@@ -42,7 +52,7 @@ def waves(*sizes: float) -> list[np.ndarray]:
 
 
 def test_the_example_of_the_docs() -> None:
-    """A variance of 1 over seeds, 1.2 over items of which .2 differ by seed: ±3.93."""
+    """A variance of 1 over seeds, 1.2 over items of which .2 differ by seed: ±12.86."""
     shared, of_seed = waves(1.0, 0.2)
     cells = {}
     for name, cell in EXAMPLE.items():
@@ -61,9 +71,11 @@ def test_the_example_of_the_docs() -> None:
     )
     found = estimate(mean_difference(), cells)
     assert found.effect == pytest.approx(4.5)
-    assert found.variance == pytest.approx(2)
-    assert found.freedom == pytest.approx(3.99, abs=0.005)
-    assert half(found) == pytest.approx(3.93, abs=0.005)
+    assert found.over_seeds == [pytest.approx((1, 1))]
+    assert found.over_items == [pytest.approx((1, 399))]
+    assert half(found) == pytest.approx(12.86, abs=0.005)
+    six = replace(found, over_seeds=[Term(1.0, 6)])
+    assert half(six) == pytest.approx(3.14, abs=0.005)
     assert found.basis == "seed- and item-level CI, 2 seeds"
 
 
@@ -168,7 +180,7 @@ def test_a_number_that_is_no_share_has_seeds_alone() -> None:
     }
     found = estimate({key("adjusted", metric="mean_ratio"): 1.0}, cells)
     assert found.basis == "seed-level CI, 2 seeds"
-    assert found.items == 0
+    assert not found.over_items
 
 
 def test_whole_numbers_that_agree_are_no_certainty() -> None:
@@ -203,9 +215,9 @@ def test_differences_are_judged_as_score_minus_score(is_measured: bool) -> None:
         direct = Evidence(scores, LANGUAGES).estimate(mean_difference())
         assert (found.terms, found.scale) == (direct.terms, direct.scale)
     else:  # the score is made of both, with what the difference adds on each resample
-        assert found.items == pytest.approx(1.0)
+        assert variance(found.over_items) == pytest.approx(1.0)
     assert found.effect == pytest.approx(4.5)
-    assert sum(term.variance for term in found.terms) - found.items == pytest.approx(1)
+    assert variance(found.over_seeds) == pytest.approx(1)
     assert Evidence(deltas, LANGUAGES, parts).estimate(weights).effect == pytest.approx(4.5)
 
 
@@ -236,14 +248,12 @@ def test_seeds_to_decide_leave_the_border_outside() -> None:
     seeds = found.seeds_to_decide(Expected(above=0), 0.05)
     assert seeds is not None
     assert seeds > 2
-    variances = [found.one_seed / number + found.items for number in (seeds, seeds - 1)]
-    t = stats.t.ppf(0.975, found.freedom)
-    assert t * math.sqrt(variances[0]) <= found.effect < t * math.sqrt(variances[1])
+    halves = [half(with_seeds(found, number)) for number in (seeds, seeds - 1)]
+    assert halves[0] <= found.effect < halves[1]
     few = {name: cell._replace(n_items=50) for name, cell in cells.items()}
     assert estimate(DIFFERENCE, few).seeds_to_decide(Expected(above=0), 0.05) is None
-    assert found.detectable(Expected(above=0), 0.05) == pytest.approx(
-        (t + stats.t.ppf(0.8, found.freedom)) * math.sqrt(found.variance)
-    )
+    both = half(found) + half(found, 0.4)  # 80% of a distribution lie below the end of 60%
+    assert found.detectable(Expected(above=0), 0.05) == pytest.approx(both)
 
 
 def test_what_would_decide_is_on_the_scale_of_the_interval() -> None:
@@ -256,21 +266,21 @@ def test_what_would_decide_is_on_the_scale_of_the_interval() -> None:
     seeds = found.seeds_to_decide(border, 0.05)
     assert seeds is not None
 
-    def upper_end(number: int) -> float:
-        variance = found.one_seed / number + found.items
-        return replace(found, terms=[Term(variance, found.freedom)]).interval(0.05)[1]
-
-    assert upper_end(seeds) < 97.5 < upper_end(seeds - 1)
+    ends = [with_seeds(found, number).interval(0.05)[1] for number in (seeds, seeds - 1)]
+    assert ends[0] < 97.5 < ends[1]
     # By hand: the logit has the error of the number over p (1 - p), with p by Agresti and Coull.
     p = (found.effect / 100 * 100_000 + 2) / 100_004
-    error = math.sqrt(found.variance) / 100 / (p * (1 - p))
-    both = stats.t.ppf([0.975, 0.8], found.freedom).sum() * error
+    halves = [
+        math.sqrt(sum(stats.t.ppf(share, f) ** 2 * v for v, f in found.terms))
+        for share in (0.975, 0.8)
+    ]
+    both = sum(halves) / 100 / (p * (1 - p))
     below = 97.5 - found.detectable(border, 0.05)
     assert logit(below / 100) == pytest.approx(logit(0.975) - both)
 
 
 def test_more_seeds_than_there_are_decide() -> None:
-    found = Estimate(1.0, [Term(1.0, 10.0)], Scale(), "", items=0.0, one_seed=0.1, seeds=5)
+    found = Estimate(1.0, [Term(1.0, 10.0)], [], Scale(), "", of_one_seed=0.1, seeds=5)
     assert found.interval(0.05)[0] < 0
     assert found.seeds_to_decide(Expected(above=0), 0.05) == 6
 
