@@ -277,8 +277,7 @@ def measure_similarity(
     values on resamples by the sentences' common ids, so that languages and models are paired.
     Features by protocol are vectors of parallel texts, any layers, see
     :func:`mbert_atlas.representations.extraction.extract_features`. Raises :class:`DataError` as
-    :func:`parallel_sentences`, or if so few sentences have no debiased estimate, and
-    :class:`AtlasError` if all vectors of a layer are the same.
+    :func:`parallel_sentences`, and :class:`AtlasError` if all vectors of a layer are the same.
     """
     rows = chain(*(_similarities(path, pivots, name) for name, path in features.items()))
     write_parquet(pa.Table.from_pylist([*rows], SIMILARITIES), output)
@@ -304,9 +303,5 @@ def _similarities(
                     row = place | {"measure": measure, **estimate._asdict()}
                     del row["without"]
                     if measure in (DEBIASED, SHUFFLED):
-                        if not np.isfinite(estimate.low):
-                            where = f"{source} and {target}, layer {layer}"
-                            problem = f"{estimate.n} sentences are too few to estimate similarity"
-                            raise DataError(path, where, problem, "take more parallel sentences")
                         row[RESAMPLED] = estimate.resampled([names[item] for item in sentences])
                     yield row

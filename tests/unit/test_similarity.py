@@ -333,11 +333,7 @@ def test_sentences_that_do_not_match(features: Callable[..., Path], tmp_path: Pa
     def renamed(arrays: dict[str, Any]) -> Any:
         return np.char.replace(arrays["example_id"], "ru_pud-n007", "ru_pud-n107")
 
-    def noise(arrays: dict[str, Any]) -> Any:
-        return np.random.default_rng(0).normal(size=arrays["vectors"].shape).astype(np.float32)
-
     raises("7 sentences are too few", features("few", n=7))
-    raises("8 sentences are too few to estimate", features("noise", n=8, vectors=noise))
     raises(r"f, languages .*: (31|29|30) and (31|29|30) sentences; ", features(language=unequal))
     path = features(example_id=renamed)
     raises(r"languages .*, sentence 8: .*_pud-n\d07 and .*_pud-n\d07 are not the same", path)
