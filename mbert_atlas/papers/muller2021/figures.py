@@ -24,21 +24,24 @@ def draw_by_layer(
     lines: str,
     names: Mapping[str, str],
     panels: str = "",
+    conditions: Sequence[str] | None = None,
     band: Mapping[str, str] | None = None,
     intervals: pd.DataFrame | None = None,
     **options: Any,
 ) -> Figure:
     """Draw a metric of one protocol by layer, see :func:`mbert_atlas.figures.curves.curve_plot`.
 
-    ``lines`` and ``panels`` are columns with a line and a panel for each of their values; the lines
-    ``line`` are one per task and one of the pretrained encoder. ``band`` says by protocol what the
-    measured ends of a number are; ``intervals`` replace these.
+    ``lines`` and ``panels`` are columns with a line and a panel for each of their values, of all
+    rows or those of some ``conditions``; the lines ``line`` are one per task and one of the
+    pretrained encoder. ``band`` says by protocol what the measured ends of a number are;
+    ``intervals`` replace these.
     """
     (cell,) = cells
     frame = with_intervals(read_measurements(cell.path), intervals)
     frame = by_layer(frame[frame.protocol == protocol], metric)
-    if lines == "line":
-        frame = one_line_pretrained(frame)
+    if conditions is not None:
+        frame = frame[frame.condition.isin(conditions)]
+    frame = frame.assign(line=frame.task.where(frame.condition != PRETRAINED, PRETRAINED))
     titles = frame[panels].map(lambda name: label(name, names)) if panels else ""
     return curve_plot(
         frame.assign(panel=titles, line=frame[lines], along=frame["layers"]),
@@ -82,11 +85,3 @@ def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
         if len(rows):
             values = values.merge(rows[[*keys, end]], how="left", on=keys)
     return values
-
-
-def one_line_pretrained(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add ``line``: the task, or ``pretrained``, which is the same encoder for all tasks."""
-    is_pretrained = frame.condition == PRETRAINED
-    frame = frame.assign(line=frame.task.where(~is_pretrained, PRETRAINED))
-    is_repeated = is_pretrained & frame.duplicated(["line", "target", "layers", "seed"])
-    return frame[~is_repeated]
