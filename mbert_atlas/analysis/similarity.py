@@ -11,7 +11,7 @@ would be biased: a sentence drawn twice is perfectly similar to itself in both l
 CKA of n sentences is above that of the whole language, the more the fewer they are and the more
 dimensions vectors have. ``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its interval
 is about the whole language; the other intervals are about values of other n sentences, taken as
-independent. ``cka_shuffled`` is a control: the debiased CKA of sentences that are no translations.
+independent. ``cka_shuffled``, of sentences that do not translate each other, is a control.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,6 @@ Floats = npt.NDArray[np.float64]
 WINDOWS, WINDOW = 4, 200
 """Muller et al. 2021, code: sentences 0-199, 1-200, 2-201 and 3-202."""
 DEBIASED, SHUFFLED = "cka_linear_debiased", "cka_shuffled"
-"""Measures that do not depend on the number of sentences, and are resampled."""
 _FEWEST = 8
 """With fewer sentences neither windows nor intervals mean anything."""
 _Z_95 = 1.959963984540054
@@ -78,6 +77,14 @@ def _double_centred(kernel: Floats) -> Floats:
     """Return H K H with H = I - 1/n, by means of rows instead of products of matrices."""
     means = kernel.mean(0)
     return np.asarray(kernel - means - means[:, None] + means.mean())
+
+
+def _shuffled(matrix: Floats) -> Floats:
+    """Return a kernel of sentences in another order, in which none has its own place."""
+    order = generator(0, "shuffled pairs").permutation(len(matrix))
+    place = np.empty_like(order)
+    place[order] = np.roll(order, 1)
+    return np.asarray(matrix[np.ix_(place, place)])
 
 
 class Estimate(NamedTuple):
@@ -170,16 +177,6 @@ class Kernel:
         low, high = np.tanh(z[0] - _Z_95 * error), np.tanh(z[0] + _Z_95 * error)
         return Estimate(float(values[0]), float(low), float(high), n, values[1:])
 
-    def shuffled(self) -> Self:
-        """Return the kernel of its sentences in another order, the same for every language.
-
-        Each sentence has the place of another one, so that no pair is parallel.
-        """
-        order = generator(0, "shuffled pairs").permutation(len(self.matrix))
-        place = np.empty_like(order)
-        place[order] = np.roll(order, 1)
-        return replace(self, matrix=self.matrix[np.ix_(place, place)])
-
 
 def kernels(vectors: Vectors) -> dict[str, Kernel]:
     """Return the kernels of one language and layer, by measure.
@@ -205,7 +202,9 @@ def kernels(vectors: Vectors) -> dict[str, Kernel]:
 def compare(x: Mapping[str, Kernel], y: Mapping[str, Kernel]) -> dict[str, Estimate]:
     """Compare two languages by every measure of :func:`kernels`, and shuffled (the control)."""
     estimates = {measure: kernel.compare(y[measure]) for measure, kernel in x.items()}
-    return estimates | {SHUFFLED: x[DEBIASED].compare(y[DEBIASED].shuffled())}
+    kernel = y[DEBIASED]
+    shuffled = replace(kernel, matrix=_shuffled(kernel.matrix))
+    return estimates | {SHUFFLED: x[DEBIASED].compare(shuffled)}
 
 
 def window_kernels(vectors: Vectors) -> list[Floats]:
@@ -221,16 +220,19 @@ def window_kernels(vectors: Vectors) -> list[Floats]:
 
 
 def compare_windows(x: Sequence[Floats], y: Sequence[Floats]) -> dict[str, Estimate]:
-    """Return mean RBF CKA over windows; the interval is one (population) standard deviation.
+    """Return mean RBF CKA over windows, and shuffled; intervals are one (population) deviation.
 
-    It is far narrower than one over sentences: the windows share nearly all of theirs.
+    They are far narrower than those over sentences: the windows share nearly all of theirs.
     """
-    values = [
-        float(np.vdot(a, b) / _not_zero(np.linalg.norm(a) * np.linalg.norm(b)))
-        for a, b in zip(x, y, strict=True)
-    ]
-    mean, deviation = float(np.mean(values)), float(np.std(values))
-    return {"cka_rbf": Estimate(mean, mean - deviation, mean + deviation, len(x[0]))}
+    estimates = {}
+    for measure, others in (("cka_rbf", y), (SHUFFLED, [_shuffled(kernel) for kernel in y])):
+        values = [
+            float(np.vdot(a, b) / _not_zero(np.linalg.norm(a) * np.linalg.norm(b)))
+            for a, b in zip(x, others, strict=True)
+        ]
+        mean, deviation = float(np.mean(values)), float(np.std(values))
+        estimates[measure] = Estimate(mean, mean - deviation, mean + deviation, len(x[0]))
+    return estimates
 
 
 def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int64]]:
@@ -302,6 +304,6 @@ def _similarities(
                 for measure, estimate in compare_kernels(of_source, of_target).items():
                     row = place | {"measure": measure, **estimate._asdict()}
                     del row["without"]
-                    if measure in (DEBIASED, SHUFFLED):
+                    if measure in (DEBIASED, SHUFFLED) and estimate.without is not None:
                         row[RESAMPLED] = estimate.resampled([names[item] for item in sentences])
                     yield row

@@ -255,7 +255,7 @@ def similarity(plan: Plan, features: str, model: str) -> pa.Table:
     wanted = plan.features[features].similarity
     assert wanted is not None
     corrected = ["cka_linear", "cka_linear_debiased", "cka_shuffled"]
-    measures = {"published": ["cka_rbf"], "corrected": corrected}
+    measures = {"published": ["cka_rbf", "cka_shuffled"], "corrected": corrected}
     rows = [
         {"protocol": protocol, "source": source, "target": target, "layer": layer}
         | {"measure": measure, "value": 1 / (1 + layer + number)}

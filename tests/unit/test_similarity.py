@@ -12,6 +12,7 @@ from tiny_models import make_tokenizer, text_table
 from mbert_atlas.analysis.resampling import resamples
 from mbert_atlas.analysis.similarity import (
     Kernel,
+    _shuffled,
     compare,
     compare_windows,
     kernels,
@@ -207,7 +208,7 @@ def test_windows(sentences: int, size: int) -> None:
     x, y = pair(sentences)
     windows = [slice(start, start + size) for start in range(4)]
     values = [by_definition(rbf(x[window]), rbf(y[window])) for window in windows]
-    (found,) = compare_windows(window_kernels(x), window_kernels(y)).values()
+    found = compare_windows(window_kernels(x), window_kernels(y))["cka_rbf"]
     mean, deviation = np.mean(values), np.std(values)
     assert found[:4] == pytest.approx((mean, mean - deviation, mean + deviation, size), abs=1e-9)
 
@@ -250,7 +251,7 @@ def test_every_layer_and_pair(features: Callable[..., Path], tmp_path: Path) -> 
     path = features()
     measure_similarity({"published": path, "corrected": path}, ["en", "ru"], tmp_path / "s.parquet")
     frame = read_parquet(tmp_path / "s.parquet", SIMILARITIES).to_pandas()
-    assert len(frame) == 2 * 4 * (1 + len(MEASURES))  # layers, pairs, measures by protocol
+    assert len(frame) == 2 * 4 * (2 + len(MEASURES))  # layers, pairs, measures by protocol
     rows = {tuple(row[:5]): row for row in frame.itertuples(index=False)}
     en, ru = (side.astype(np.float32) for side in pair(30))
     got = rows["corrected", "en", "ru", 0, "cka_linear"]
@@ -262,6 +263,7 @@ def test_every_layer_and_pair(features: Callable[..., Path], tmp_path: Path) -> 
         assert rows["published", "ru", "xx", layer, "cka_rbf"].n == 27
     assert not frame[["value", "low", "high"]].isna().any(axis=None)
     has = frame.measure.isin(["cka_linear_debiased", "cka_shuffled"])
+    has &= frame.protocol == "corrected"
     assert frame.resampled[~has].isna().all()
     assert {values.shape for values in frame.resampled[has]} == {(400,)}
     got = rows["corrected", "en", "ru", 0, "cka_linear_debiased"]
@@ -308,11 +310,13 @@ def test_shuffled_pairs_are_not_similar(tmp_path: Path) -> None:
     assert -0.05 < low < 0 < high < 0.05
     ends = frame[frame.measure == "cka_shuffled"]
     assert ((ends.low < 0) & (ends.high > 0)).all()
+    vectors = [side.astype(np.float32) for side in np.split(layers[0], 2)]
+    assert compare_windows(*map(window_kernels, vectors))["cka_shuffled"].value > 0.1  # biased
 
 
 def test_no_shuffled_sentence_keeps_its_place() -> None:
     numbers = np.arange(9.0)
-    shuffled = Kernel(np.outer(numbers, numbers), "debiased").shuffled().matrix
+    shuffled = _shuffled(np.outer(numbers, numbers))
     order = np.sqrt(shuffled.diagonal())
     assert sorted(order) == numbers.tolist()
     assert (order != numbers).all()

@@ -73,8 +73,8 @@ _CKA_CAPTION = (
     "seeds, bands go from the lowest to the highest end of their intervals. To read it: the "
     "higher a line, the more similar are the two languages in that layer; 0 is what sentences "
     "that are no translations have under corrected. Verdicts pair layers and encoders on "
-    "sentences, so bands may overlap where a difference is certain; under published their CI "
-    "covers seeds alone."
+    "sentences, so bands may overlap where a difference is certain; under published they have a "
+    "seed-level CI."
 )
 _CKA_BANDS = {
     "published": "one standard deviation over four windows",
@@ -209,8 +209,8 @@ class _Planner:
             if tasks := [task for task in names if task in every]:
                 cells = partial(self.similarity_cells, conditions, tasks)
                 measurement = self.measurement(name, "measure_similarities", cells, targets=targets)
-                shown = {"conditions": [*conditions], **layout, **bands}
-                yield self.figure(measurement, _CKA_CAPTION, CKA, "CKA (%)", **shown)
+                look = {"conditions": [*conditions], **layout, **bands}
+                yield self.figure(measurement, _CKA_CAPTION, CKA, "CKA (%)", **look)
 
     def correlations(self) -> Iterator[Artifact]:
         """Yield Table 4 and Figure 3: correlations of similarity and cross-lingual gap."""
@@ -234,11 +234,12 @@ class _Planner:
     def similarity_cells(self, conditions: Mapping[str, str], tasks: Sequence[str]) -> list[Cell]:
         """Return the cells of some encoders, after those of the pretrained one.
 
-        That is the same for all tasks and seeds: its cells have neither.
+        That is the same for all seeds, so that its cells have none; they repeat it by task.
         """
         file = path("similarity", features=FEATURES, model=self.section.model)
         pretrained = [
-            Cell(condition=PRETRAINED, protocol=protocol, path=file)
+            Cell(task=task, condition=PRETRAINED, protocol=protocol, path=file)
+            for task in tasks
             for protocol in self.similarity.encodings
         ]
         tuned = {name: layers for name, layers in conditions.items() if name != PRETRAINED}

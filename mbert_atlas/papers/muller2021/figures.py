@@ -41,7 +41,8 @@ def draw_by_layer(
     frame = by_layer(frame[frame.protocol == protocol], metric)
     if conditions is not None:
         frame = frame[frame.condition.isin(conditions)]
-    frame = frame.assign(line=frame.task.where(frame.condition != PRETRAINED, PRETRAINED))
+    if lines == "line":
+        frame = one_line_pretrained(frame)
     titles = frame[panels].map(lambda name: label(name, names)) if panels else ""
     return curve_plot(
         frame.assign(panel=titles, line=frame[lines], along=frame["layers"]),
@@ -85,3 +86,11 @@ def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
         if len(rows):
             values = values.merge(rows[[*keys, end]], how="left", on=keys)
     return values
+
+
+def one_line_pretrained(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add ``line``: the task, or ``pretrained``, which is the same encoder for all tasks."""
+    is_pretrained = frame.condition == PRETRAINED
+    frame = frame.assign(line=frame.task.where(~is_pretrained, PRETRAINED))
+    is_repeated = is_pretrained & frame.duplicated(["line", "target", "layers", "seed"])
+    return frame[~is_repeated]

@@ -123,20 +123,21 @@ def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int
     """
     place = {"task": task, "source": source, "protocol": protocol, "condition": REFERENCE}
     rows = frame[(frame[[*place]] == pd.Series(place)).all(axis=1)]
-    scores = rows.set_index("target").groupby("seed")["value"]
+    scores = rows.astype({"seed": int}).set_index("target").groupby("seed")["value"]
     return {int(str(seed)): (some[source] - some.drop(source)).to_dict() for seed, some in scores}
 
 
 def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row per encoder, protocol, target, layer and measure, in percent.
 
-    Cells have files of :func:`mbert_atlas.analysis.similarity.measure_similarity`; what they lack
-    of task and seed is missing.
+    Cells have files of :func:`mbert_atlas.analysis.similarity.measure_similarity`; where they have
+    no seed, it is NaN.
     """
-    nothing, frames = {"task": "", "seed": np.nan}, []
+    frames = []
     for cell in cells:
         frame = read_parquet(cell.path, SIMILARITIES).to_pandas()
-        frames.append(frame[frame.protocol == cell.protocol].assign(**nothing | cell.columns))
+        columns = {"seed": np.nan, **cell.columns}
+        frames.append(frame[frame.protocol == cell.protocol].assign(**columns))
     table: pd.DataFrame = pd.concat(frames, ignore_index=True)
     table[["value", "low", "high"]] *= 100
     table[RESAMPLED] = [None if some is None else 100 * some for some in table[RESAMPLED]]

@@ -65,8 +65,9 @@ def test_the_pretrained_encoder_is_one_line_and_may_be_left_out(tmp_path: Path) 
     rows = [
         {"task": task, "condition": condition, "protocol": "corrected", "target": "ru"}
         | {"layers": str(layer), "metric": "cka", "value": 1, "n": 9}
-        | ({"seed": 1} if task else {})
-        for task, condition in (("", "pretrained"), ("pos", "fine_tuned"), ("ner", "fine_tuned"))
+        | ({"seed": 1} if condition == "fine_tuned" else {})
+        for condition in ("pretrained", "fine_tuned")
+        for task in ("pos", "ner")
         for layer in range(2)
     ]
     write_measurements(rows, tmp_path / "m.csv")

@@ -262,7 +262,7 @@ def test_similarities_are_percent_with_their_depths(tmp_path):
 def test_embeddings_are_no_maximum_and_peaks_are_those_of_the_pretrained_encoder(tmp_path):
     one, two = {"ru": [0.9, 0.3, 0.6, 0.2]}, {"ru": [0.9, 0.8, 0.1, 0.7]}
     cells = [
-        encoder(similar(tmp_path / "one", one), "", "pretrained", seed=None),
+        encoder(similar(tmp_path / "one", one), "pos", "pretrained", seed=None),
         encoder(similar(tmp_path / "two", two)),
     ]
     rows = list(measure_similarities(cells, targets=["ru"]))
@@ -277,7 +277,7 @@ def test_embeddings_are_no_maximum_and_peaks_are_those_of_the_pretrained_encoder
     written = [{**row, "paper": "p", "artifact": "a"} for row in rows]
     write_measurements(written, tmp_path / "m.csv")
     cells = measured_cells([tmp_path / "m.csv"], [tmp_path / "m.resamples.parquet"])["corrected"]
-    key = ("p", "a", "", "", "pretrained", "en", "ru", "peak", "cka_percent")
+    key = ("p", "a", "pos", "", "pretrained", "en", "ru", "peak", "cka_percent")
     assert cells[key].values == pytest.approx({None: 60})
     assert cells[key].resampled[None] == pytest.approx(np.full(400, 60))
 
@@ -285,7 +285,7 @@ def test_embeddings_are_no_maximum_and_peaks_are_those_of_the_pretrained_encoder
 def test_shuffled_pairs_have_the_depths_of_the_similarity(tmp_path):
     measures = ("cka_linear_debiased", "cka_shuffled")
     path = similar(tmp_path / "one", {"ru": [0.2, 0.7, 0.4]}, measures)
-    rows = measure_similarities([encoder(path, "", "pretrained", seed=None)], targets=["ru"])
+    rows = measure_similarities([encoder(path, "pos", "pretrained", seed=None)], targets=["ru"])
     by_metric = pd.DataFrame(rows).groupby("metric").layers.agg(list)
     assert by_metric["cka_shuffled_percent"] == by_metric["cka_percent"]
     assert by_metric["cka_percent"] == ["0", "1", "2", "bottom", "top", "maximum", "peak"]
