@@ -65,7 +65,7 @@ def main() -> None:
         assert np.allclose(measured[: options.timed], values, atol=1e-8)
     line("here, linear", linear * layers, slow_seconds["linear"])
     both = sum(slow_seconds.values())
-    line("here, all four measures", every * layers, both)
+    line("here, all measures", every * layers, both)
     size, depth = map(int, options.size.split("x"))
     arithmetic = linear * (depth + 1), slow_seconds["linear"] / layers * (depth + 1)
     encoding(size, depth, (pairs + 1) * n, *arithmetic)

@@ -102,9 +102,10 @@ PROJECTION = _schema((_TEXT, "dataset example_id language label"), (_FLOAT, "x y
 SIMILARITIES = _schema(
     (_TEXT, "protocol source target"),
     (_SHORT, "layer"),  # 0 for the embeddings
-    (_TEXT, "measure"),  # cka_linear, cka_linear_debiased, cka_linear_uncentred, cka_rbf
+    (_TEXT, "measure"),  # cka_linear, -_debiased, -_uncentred, cka_rbf, cka_shuffled
     (_DOUBLE, "value low high"),  # 95% interval, or standard deviation over windows
     (_INT, "n"),  # sentences
+    (_FLOATS, "resampled"),  # debiased values on resamples of the sentences; null for others
 )
 TOKEN_TRANSLATIONS = _schema(
     (_TEXT, "source target protocol"),  # whose language means

@@ -73,7 +73,7 @@ def mean_by(frame: pd.DataFrame, keys: Sequence[str], *, n: str) -> pd.DataFrame
     """Return the means of ``value`` and ``resampled`` by some columns, and an aggregate of n."""
     means = [
         dict(zip(keys, key, strict=True), n=rows["n"].agg(n), **mean_of(rows.to_dict("records")))
-        for key, rows in frame.groupby([*keys], sort=False)
+        for key, rows in frame.groupby([*keys], sort=False, dropna=False)
     ]
     return pd.DataFrame(means, columns=[*keys, "value", "n", RESAMPLED])
 

@@ -186,6 +186,30 @@ def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
     return _word_ids(predictions, lengths), right.astype(np.float64)
 
 
+def majority_words(predictions: pa.Table) -> Examples:
+    """Return for each word whether its tag is the most frequent one of the test set, with ids."""
+    (gold, _), _, lengths = _tag_codes(predictions, "word")
+    return _word_ids(predictions, lengths), _most_frequent(gold)
+
+
+def majority_arcs(predictions: pa.Table) -> Examples:
+    """Return for each word whether its arc is the most frequent one of the test set.
+
+    Arcs are the same if relation and distance to the head are; those from the root are, too.
+    """
+    lengths = pc.list_value_length(predictions["gold_heads"]).to_numpy()
+    heads = pc.list_flatten(predictions["gold_heads"]).to_numpy()
+    relations = _universal(pc.list_flatten(predictions["gold_relations"]))
+    places = np.concatenate([np.arange(1, length + 1) for length in lengths])
+    distances = np.where(heads == 0, 0, heads - places)
+    arcs = pd.MultiIndex.from_arrays([distances, relations.to_pandas()])
+    return _word_ids(predictions, lengths), _most_frequent(arcs.factorize()[0])
+
+
+def _most_frequent(codes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    return np.asarray(codes == np.bincount(codes).argmax(), np.float64)
+
+
 def select(predictions: pa.Table, **where: str) -> pa.Table:
     """Return the predictions with some values by column, such as ``dataset``, sorted by example id.
 
@@ -232,8 +256,13 @@ def _right_arcs(
         [pc.list_flatten(predictions[f"{side}_{what}"]) for side in ("gold", "predicted")]
         for what in ("heads", "relations")
     )
-    universal = [pc.replace_substring_regex(column, ":.*", "") for column in relations]
+    universal = map(_universal, relations)
     return pc.equal(*heads).to_numpy(), pc.equal(*universal).to_numpy(), lengths
+
+
+def _universal(relations: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return relations without their subtypes."""
+    return pc.replace_substring_regex(relations, ":.*", "")
 
 
 def _score_table(

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -42,13 +43,7 @@ class Scoring:
 
     def scores(self, cell: Cell) -> dict[str, Score]:
         """Return the scores of a run by metric; ``n`` counts examples."""
-        scores = {}
-        for metric in self.metrics:
-            keys, values = _scored(cell, metric)
-            items = [key.partition("\t")[0] for key in keys]  # a word's begins with its sentence
-            score = {"value": 100 * float(values.mean()), "n": len(values)}
-            scores[metric] = score | {RESAMPLED: 100 * resampled_mean(values, items)}
-        return scores
+        return {metric: mean_score(*_scored(cell, metric)) for metric in self.metrics}
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Test ``system - baseline``, mean scores over runs.
@@ -139,6 +134,13 @@ def scores_of(cell: Cell) -> dict[str, Score]:
     Resamples are of texts, questions, or sentences where words or spans are scored.
     """
     return _scores_of(_unnamed(cell))
+
+
+def mean_score(ids: Sequence[str], values: npt.NDArray[np.float64]) -> Score:
+    """Return the mean of examples' scores, 0 to 1; ids of words begin with that of the sentence."""
+    items = [key.partition("\t")[0] for key in ids]
+    score = {"value": 100 * float(values.mean()), "n": len(values)}
+    return score | {RESAMPLED: 100 * resampled_mean(values, items)}
 
 
 def span_score(cell: Cell, unit: TagItem = "entity") -> Score:

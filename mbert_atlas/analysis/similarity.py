@@ -8,13 +8,14 @@ more language. Vectors in half precision change values by some 0.00002.
 Intervals of 95% come from the jackknife, which has a closed form here, by Fisher's z. A bootstrap
 would be biased: a sentence drawn twice is perfectly similar to itself in both languages.
 
-CKA of n sentences is above that of the whole language, the more the fewer they are.
-``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its interval is about the whole
-language; the other intervals are about values of other n sentences, taken as independent.
+CKA of n sentences is above that of the whole language, the more the fewer they are and the more
+dimensions vectors have. ``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its interval
+is about the whole language; the other intervals are about values of other n sentences, taken as
+independent. ``cka_shuffled``, of sentences that do not translate each other, is a control.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -24,17 +25,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mbert_atlas.analysis.resampling import RESAMPLED, resampled_sums
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import Protocol
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
+from mbert_atlas.randomness import generator
 from mbert_atlas.representations.reading import FeatureArrays, Vectors, read_features
 from mbert_atlas.schemas import SIMILARITIES
 
 Floats = npt.NDArray[np.float64]
 WINDOWS, WINDOW = 4, 200
 """Muller et al. 2021, code: sentences 0-199, 1-200, 2-201 and 3-202."""
+DEBIASED, SHUFFLED = "cka_linear_debiased", "cka_shuffled"
 _FEWEST = 8
 """With fewer sentences neither windows nor intervals mean anything."""
 _Z_95 = 1.959963984540054
@@ -75,6 +79,14 @@ def _double_centred(kernel: Floats) -> Floats:
     return np.asarray(kernel - means - means[:, None] + means.mean())
 
 
+def _shuffled(matrix: Floats) -> Floats:
+    """Return a kernel of sentences in another order, in which none has its own place."""
+    order = generator(0, "shuffled pairs").permutation(len(matrix))
+    place = np.empty_like(order)
+    place[order] = np.roll(order, 1)
+    return np.asarray(matrix[np.ix_(place, place)])
+
+
 class Estimate(NamedTuple):
     """A similarity, the ends of its interval, and the number of sentences."""
 
@@ -82,6 +94,20 @@ class Estimate(NamedTuple):
     low: float
     high: float
     n: int
+    without: Floats | None = None
+    """The similarity without each sentence, shape ``(n,)``, where there is a jackknife."""
+
+    def resampled(self, ids: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return its values on resamples of the sentences, float32, shape ``(RESAMPLES,)``.
+
+        A sentence that is drawn w times counts w times its influence: the value moves by the sum of
+        (w - 1) (n - 1) (mean of ``without`` - ``without``) / n (infinitesimal jackknife).
+        """
+        # Influences sum to 0, so that w has the same sum as w - 1. Their variance over resamples
+        # is (n - 1) / n times that of the jackknife.
+        assert self.without is not None
+        influence = (self.n - 1) * (self.without.mean() - self.without)
+        return np.asarray(self.value + resampled_sums(influence, ids) / self.n, np.float32)
 
 
 @dataclass(frozen=True)
@@ -149,7 +175,7 @@ class Kernel:
         n = len(z) - 1
         error = np.sqrt((n - 1) / n * ((z[1:] - z[1:].mean()) ** 2).sum())
         low, high = np.tanh(z[0] - _Z_95 * error), np.tanh(z[0] + _Z_95 * error)
-        return Estimate(float(values[0]), float(low), float(high), n)
+        return Estimate(float(values[0]), float(low), float(high), n, values[1:])
 
 
 def kernels(vectors: Vectors) -> dict[str, Kernel]:
@@ -174,8 +200,11 @@ def kernels(vectors: Vectors) -> dict[str, Kernel]:
 
 
 def compare(x: Mapping[str, Kernel], y: Mapping[str, Kernel]) -> dict[str, Estimate]:
-    """Compare two languages by every measure of :func:`kernels`."""
-    return {measure: kernel.compare(y[measure]) for measure, kernel in x.items()}
+    """Compare two languages by every measure of :func:`kernels`, and shuffled (the control)."""
+    estimates = {measure: kernel.compare(y[measure]) for measure, kernel in x.items()}
+    kernel = y[DEBIASED]
+    shuffled = replace(kernel, matrix=_shuffled(kernel.matrix))
+    return estimates | {SHUFFLED: x[DEBIASED].compare(shuffled)}
 
 
 def window_kernels(vectors: Vectors) -> list[Floats]:
@@ -191,16 +220,19 @@ def window_kernels(vectors: Vectors) -> list[Floats]:
 
 
 def compare_windows(x: Sequence[Floats], y: Sequence[Floats]) -> dict[str, Estimate]:
-    """Return mean RBF CKA over windows; the interval is one (population) standard deviation.
+    """Return mean RBF CKA over windows, and shuffled; intervals are one (population) deviation.
 
-    It is far narrower than one over sentences: the windows share nearly all of theirs.
+    They are far narrower than those over sentences: the windows share nearly all of theirs.
     """
-    values = [
-        float(np.vdot(a, b) / _not_zero(np.linalg.norm(a) * np.linalg.norm(b)))
-        for a, b in zip(x, y, strict=True)
-    ]
-    mean, deviation = float(np.mean(values)), float(np.std(values))
-    return {"cka_rbf": Estimate(mean, mean - deviation, mean + deviation, len(x[0]))}
+    estimates = {}
+    for measure, others in (("cka_rbf", y), (SHUFFLED, [_shuffled(kernel) for kernel in y])):
+        values = [
+            float(np.vdot(a, b) / _not_zero(np.linalg.norm(a) * np.linalg.norm(b)))
+            for a, b in zip(x, others, strict=True)
+        ]
+        mean, deviation = float(np.mean(values)), float(np.std(values))
+        estimates[measure] = Estimate(mean, mean - deviation, mean + deviation, len(x[0]))
+    return estimates
 
 
 def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int64]]:
@@ -210,7 +242,7 @@ def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int6
     ``ru_pud-n01001011``). Raises :class:`DataError` if they are fewer than 8, or the sentences of
     two languages differ in number or order.
     """
-    names = np.array([name.partition("-")[2] or name for name in features.example_id.tolist()])
+    names = np.array(_sentence_ids(features))
     languages = list(dict.fromkeys(features.language.tolist()))
     rows = {language: np.flatnonzero(features.language == language) for language in languages}
     first = rows[languages[0]]
@@ -232,16 +264,22 @@ def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int6
     return rows
 
 
+def _sentence_ids(features: FeatureArrays) -> list[str]:
+    """Return the ids that translations share, of all rows."""
+    return [name.partition("-")[2] or name for name in features.example_id.tolist()]
+
+
 def measure_similarity(
     features: Mapping[Protocol, Path], pivots: Sequence[str], output: Path
 ) -> None:
     """Compare pivots with all other languages, under one model, and write ``SIMILARITIES``.
 
     ``published`` is :func:`compare_windows` (code of Muller et al. 2021), ``corrected`` every
-    measure of :func:`kernels` on all sentences. Features by protocol are vectors of parallel texts,
-    any layers, see :func:`mbert_atlas.representations.extraction.extract_features`. Raises
-    :class:`DataError` as :func:`parallel_sentences`, and :class:`AtlasError` if all vectors of a
-    layer are the same.
+    measure of :func:`compare` on all sentences, of which :data:`DEBIASED` and :data:`SHUFFLED` have
+    values on resamples by the sentences' common ids, so that languages and models are paired.
+    Features by protocol are vectors of parallel texts, any layers, see
+    :func:`mbert_atlas.representations.extraction.extract_features`. Raises :class:`DataError` as
+    :func:`parallel_sentences`, and :class:`AtlasError` if all vectors of a layer are the same.
     """
     rows = chain(*(_similarities(path, pivots, name) for name, path in features.items()))
     write_parquet(pa.Table.from_pylist([*rows], SIMILARITIES), output)
@@ -250,7 +288,8 @@ def measure_similarity(
 def _similarities(
     path: Path, pivots: Sequence[str], protocol: Protocol
 ) -> Iterator[dict[str, Any]]:
-    rows = parallel_sentences(read_features(path))
+    features = read_features(path)
+    rows, names = parallel_sentences(features), _sentence_ids(features)
     kernels_of: Any = window_kernels if protocol == "published" else kernels
     compare_kernels: Any = compare_windows if protocol == "published" else compare
     for layer in track(load_arrays(path).meta["layers"], f"layers, {protocol}"):
@@ -263,4 +302,8 @@ def _similarities(
                     continue
                 place = {"protocol": protocol, "source": source, "target": target, "layer": layer}
                 for measure, estimate in compare_kernels(of_source, of_target).items():
-                    yield {**place, "measure": measure, **estimate._asdict()}
+                    row = place | {"measure": measure, **estimate._asdict()}
+                    del row["without"]
+                    if measure in (DEBIASED, SHUFFLED) and estimate.without is not None:
+                        row[RESAMPLED] = estimate.resampled([names[item] for item in sentences])
+                    yield row

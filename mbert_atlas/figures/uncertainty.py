@@ -89,7 +89,7 @@ def _seeds(rows: pd.DataFrame) -> str:
     if rows["seed"].isna().all():
         return "These numbers were measured once, without seeds."
     place = [name for name in (*_PLACE, "panel", "line", "along") if name in rows]
-    counts = rows.groupby(place, dropna=False)["seed"].nunique()
+    counts = rows.dropna(subset="seed").groupby(place, dropna=False)["seed"].nunique()
     few, many = int(counts.min()), int(counts.max())
     text = f"{few} or {many}" if many == few + 1 else _range(few, many)
     return f"{text} seed{'' if many == 1 else 's'}."

@@ -254,7 +254,8 @@ def similarity(plan: Plan, features: str, model: str) -> pa.Table:
     """Similarities of the pivots to all languages of the stores, in every layer."""
     wanted = plan.features[features].similarity
     assert wanted is not None
-    measures = {"published": ["cka_rbf"], "corrected": ["cka_linear", "cka_rbf"]}
+    corrected = ["cka_linear", "cka_linear_debiased", "cka_shuffled"]
+    measures = {"published": ["cka_rbf", "cka_shuffled"], "corrected": corrected}
     rows = [
         {"protocol": protocol, "source": source, "target": target, "layer": layer}
         | {"measure": measure, "value": 1 / (1 + layer + number)}

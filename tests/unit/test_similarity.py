@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 from tiny_models import make_tokenizer, text_table
 
+from mbert_atlas.analysis.resampling import resamples
 from mbert_atlas.analysis.similarity import (
     Kernel,
+    _shuffled,
     compare,
     compare_windows,
     kernels,
@@ -26,7 +28,10 @@ from mbert_atlas.files import read_parquet
 from mbert_atlas.representations.reading import read_features
 from mbert_atlas.schemas import SIMILARITIES
 
-MEASURES = ["cka_linear", "cka_linear_debiased", "cka_linear_uncentred", "cka_rbf"]
+MEASURES = [
+    *("cka_linear", "cka_linear_debiased", "cka_linear_uncentred", "cka_rbf"),
+    "cka_shuffled",
+]
 ENDS = ("en", "ru"), ("ru", "en")
 
 
@@ -96,8 +101,9 @@ def test_invariances() -> None:
     for measure in ("cka_linear", "cka_rbf"):
         assert cka(same, y, measure) == pytest.approx(cka(x, y, measure), abs=1e-10)
     assert cka(x, same) == pytest.approx(1, abs=1e-10)
-    for estimate in compare(kernels(x), kernels(x)).values():
-        assert estimate == pytest.approx((1, 1, 1, 60))
+    for measure, estimate in compare(kernels(x), kernels(x)).items():
+        if measure != "cka_shuffled":
+            assert estimate[:4] == pytest.approx((1, 1, 1, 60))
     assert abs(cka(x * [9, 1, 1, 1, 1, 1, 1], y) - cka(x, y)) > 0.02
     random = np.random.default_rng(2).normal(size=(2, 400, 5))
     assert cka(*random) < 0.05
@@ -162,14 +168,49 @@ def test_bands_cover_the_truth_as_often_as_they_say() -> None:
     assert 0.92 < np.mean((low < plain_mean) & (plain_mean < high)) < 0.98
 
 
+def test_resamples_weigh_what_each_sentence_adds() -> None:
+    """Of the debiased CKA, by leaving out each sentence and computing from the definition."""
+    n = 40
+    x, y = pair(n)
+
+    def debiased(a: np.ndarray, b: np.ndarray) -> float:
+        k, l = a @ a.T, b @ b.T  # noqa: E741
+        return unbiased(k, l) / np.sqrt(unbiased(k, k) * unbiased(l, l))
+
+    found = compare(kernels(x), kernels(y))["cka_linear_debiased"]
+    without = [debiased(np.delete(x, i, 0), np.delete(y, i, 0)) for i in range(n)]
+    influence = (n - 1) * (np.mean(without) - np.array(without))
+    ids = [f"n{number:02d}" for number in np.random.default_rng(4).permutation(n)]
+    times = resamples(ids)[:, np.argsort(np.argsort(ids))].astype(float)  # columns as the sentences
+    expected = debiased(x, y) + (times - 1) @ influence / n
+    resampled = found.resampled(ids)
+    assert resampled.dtype == np.float32
+    assert resampled == pytest.approx(expected, abs=1e-5)
+    jackknife = (n - 1) / n * ((without - np.mean(without)) ** 2).sum()
+    assert np.var(expected, ddof=1) == pytest.approx(jackknife, rel=4 * np.sqrt(2 / 399))
+
+
+def test_resamples_vary_as_other_sentences_do() -> None:
+    random = np.random.default_rng(8)
+    a, b = (random.normal(size=(3, 20)) for _ in range(2))
+    values, errors = [], []
+    for _ in range(200):
+        shared = random.normal(size=(100, 3))
+        x, y = (shared @ side + random.normal(size=(100, 20)) for side in (a, b))
+        found = compare(kernels(x), kernels(y))["cka_linear_debiased"]
+        values.append(found.value)
+        errors.append(np.std(found.resampled([str(item) for item in range(100)])))
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
+
+
 @pytest.mark.parametrize(("sentences", "size"), [(150, 147), (203, 200), (260, 200)])
 def test_windows(sentences: int, size: int) -> None:
     x, y = pair(sentences)
     windows = [slice(start, start + size) for start in range(4)]
     values = [by_definition(rbf(x[window]), rbf(y[window])) for window in windows]
-    (found,) = compare_windows(window_kernels(x), window_kernels(y)).values()
+    found = compare_windows(window_kernels(x), window_kernels(y))["cka_rbf"]
     mean, deviation = np.mean(values), np.std(values)
-    assert found == pytest.approx((mean, mean - deviation, mean + deviation, size), abs=1e-9)
+    assert found[:4] == pytest.approx((mean, mean - deviation, mean + deviation, size), abs=1e-9)
 
 
 @pytest.mark.parametrize("function", [kernels, window_kernels])
@@ -210,7 +251,7 @@ def test_every_layer_and_pair(features: Callable[..., Path], tmp_path: Path) -> 
     path = features()
     measure_similarity({"published": path, "corrected": path}, ["en", "ru"], tmp_path / "s.parquet")
     frame = read_parquet(tmp_path / "s.parquet", SIMILARITIES).to_pandas()
-    assert len(frame) == 2 * 4 * (1 + len(MEASURES))  # layers, pairs, measures by protocol
+    assert len(frame) == 2 * 4 * (2 + len(MEASURES))  # layers, pairs, measures by protocol
     rows = {tuple(row[:5]): row for row in frame.itertuples(index=False)}
     en, ru = (side.astype(np.float32) for side in pair(30))
     got = rows["corrected", "en", "ru", 0, "cka_linear"]
@@ -221,6 +262,65 @@ def test_every_layer_and_pair(features: Callable[..., Path], tmp_path: Path) -> 
         assert back.value == pytest.approx(got.value, abs=1e-12)
         assert rows["published", "ru", "xx", layer, "cka_rbf"].n == 27
     assert not frame[["value", "low", "high"]].isna().any(axis=None)
+    has = frame.measure.isin(["cka_linear_debiased", "cka_shuffled"])
+    has &= frame.protocol == "corrected"
+    assert frame.resampled[~has].isna().all()
+    assert {values.shape for values in frame.resampled[has]} == {(400,)}
+    got = rows["corrected", "en", "ru", 0, "cka_linear_debiased"]
+    ids = [f"n{k:03d}" for k in range(30)]
+    expected = compare(kernels(en), kernels(ru))["cka_linear_debiased"].resampled(ids)
+    assert got.resampled == pytest.approx(expected, abs=1e-5)
+
+
+def test_shuffled_pairs_are_not_similar(tmp_path: Path) -> None:
+    """The control: sentences share more from layer to layer, but only with their translations."""
+    random, n = np.random.default_rng(6), 300
+    shared = random.normal(size=(n, 4)) * [4, 2, 1, 1]
+    layers = [
+        np.concatenate(
+            [
+                amount * shared @ random.normal(size=(4, 32)) + random.normal(size=(n, 32))
+                for _ in ("en", "ru")
+            ]
+        )
+        for amount in (0.1, 1.0)
+    ]
+    languages = np.repeat(["en", "ru"], n)
+    arrays = {
+        "vectors": np.stack(layers).astype(np.float32),
+        "example": np.arange(2 * n, dtype=np.int32),
+        "labels": np.full(2 * n, -100, np.int32),
+        "example_id": np.array([f"{code}_pud-n{k % n:03d}" for k, code in enumerate(languages)]),
+        "language": languages,
+    }
+    save_arrays(tmp_path / "f", arrays, {"layers": [0, 1], "labels": [], "unit": "text"})
+    measure_similarity({"corrected": tmp_path / "f"}, ["en"], tmp_path / "s.parquet")
+    frame = read_parquet(tmp_path / "s.parquet", SIMILARITIES).to_pandas()
+    value, resampled = (
+        frame.set_index(["measure", "layer"])[name] for name in ("value", "resampled")
+    )
+
+    def rise(measure: str) -> tuple[float, float]:
+        error = np.std(resampled[measure, 1] - resampled[measure, 0])
+        effect = value[measure, 1] - value[measure, 0]
+        return effect - 1.96 * error, effect + 1.96 * error
+
+    assert rise("cka_linear_debiased")[0] > 0.3
+    low, high = rise("cka_shuffled")
+    assert -0.05 < low < 0 < high < 0.05
+    ends = frame[frame.measure == "cka_shuffled"]
+    assert ((ends.low < 0) & (ends.high > 0)).all()
+    vectors = [side.astype(np.float32) for side in np.split(layers[0], 2)]
+    assert compare_windows(*map(window_kernels, vectors))["cka_shuffled"].value > 0.1  # biased
+
+
+def test_no_shuffled_sentence_keeps_its_place() -> None:
+    numbers = np.arange(9.0)
+    shuffled = _shuffled(np.outer(numbers, numbers))
+    order = np.sqrt(shuffled.diagonal())
+    assert sorted(order) == numbers.tolist()
+    assert (order != numbers).all()
+    assert shuffled == pytest.approx(np.outer(order, order))
 
 
 def test_sentences_that_do_not_match(features: Callable[..., Path], tmp_path: Path) -> None:

@@ -68,10 +68,13 @@ _CURVES = [
 ]
 _CKA_CAPTION = (
     "Centred kernel alignment (CKA) of parallel sentences, by layer (0: embeddings): an RBF "
-    "kernel over four windows (published), a linear kernel over all sentences (corrected). Where "
-    "there are several seeds, bands go from the lowest to the highest end of their intervals. To "
-    "read it: the higher a line, the more similar are the two languages in that layer. Verdicts "
-    "on similarity have a seed-level CI."
+    "kernel over four windows (published), which is too high, the more so the fewer sentences "
+    "there are; a linear kernel over all sentences, debiased (corrected). Where there are several "
+    "seeds, bands go from the lowest to the highest end of their intervals. To read it: the "
+    "higher a line, the more similar are the two languages in that layer; 0 is what sentences "
+    "that are no translations have under corrected. Verdicts pair layers and encoders on "
+    "sentences, so bands may overlap where a difference is certain; under published they have a "
+    "seed-level CI."
 )
 _CKA_BANDS = {
     "published": "one standard deviation over four windows",
@@ -179,7 +182,7 @@ class _Planner:
             )
             for task, test in table.tests.items()
             for source in table.sources
-            for layers in ["", *table.layers]
+            for layers in ["", *table.sets]
             for condition in [changed if layers else REFERENCE]
             for protocol, run, seed in self.plan.seeded_runs(_family(test.runs, layers), source)
             for target, (dataset, language) in test.places().items()
@@ -192,7 +195,7 @@ class _Planner:
         changed = {**tuned, **self.changed}
         by_target = {"lines": "condition", "panels": "target"}
         bands = {"items": "parallel sentences", "band": _CKA_BANDS}
-        # Conditions, tasks, target languages, and the columns that lines and panels show.
+        # Conditions shown, tasks, target languages, and the columns that lines and panels show.
         figures: dict[str, tuple[Mapping[str, str], list[str], list[str], dict[str, str]]] = {
             "figure1": (_UNCHANGED, every, one, {"lines": "line"}),
             "figure2": (changed, ["ner"], one, {"lines": "condition"}),
@@ -204,9 +207,10 @@ class _Planner:
         }
         for name, (conditions, names, targets, layout) in figures.items():
             if tasks := [task for task in names if task in every]:
-                cells = partial(self.encoder_cells, conditions, tasks)
+                cells = partial(self.similarity_cells, conditions, tasks)
                 measurement = self.measurement(name, "measure_similarities", cells, targets=targets)
-                yield self.figure(measurement, _CKA_CAPTION, CKA, "CKA (%)", **layout, **bands)
+                look = {"conditions": [*conditions], **layout, **bands}
+                yield self.figure(measurement, _CKA_CAPTION, CKA, "CKA (%)", **look)
 
     def correlations(self) -> Iterator[Artifact]:
         """Yield Table 4 and Figure 3: correlations of similarity and cross-lingual gap."""
@@ -226,6 +230,20 @@ class _Planner:
             layout["items"] = "target languages"
             label = "Spearman correlation"
             yield self.figure(figure, _CORRELATION_CAPTION, CORRELATION, label, **layout)
+
+    def similarity_cells(self, conditions: Mapping[str, str], tasks: Sequence[str]) -> list[Cell]:
+        """Return the cells of some encoders, after those of the pretrained one.
+
+        That is the same for all seeds, so that its cells have none; they repeat it by task.
+        """
+        file = path("similarity", features=FEATURES, model=self.section.model)
+        pretrained = [
+            Cell(task=task, condition=PRETRAINED, protocol=protocol, path=file)
+            for task in tasks
+            for protocol in self.similarity.encodings
+        ]
+        tuned = {name: layers for name, layers in conditions.items() if name != PRETRAINED}
+        return pretrained + self.encoder_cells(tuned, tasks)
 
     def encoder_cells(
         self,

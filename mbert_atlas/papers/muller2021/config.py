@@ -13,6 +13,8 @@ TaskName = Literal["parsing", "pos", "ner"]
 REFERENCE, DIFFERENCE, SCORE = "ref", "random_init_delta", "random_init"
 """Conditions as the reported numbers name them: the encoder without changes; what re-initialised
 layers change, and the score with them."""
+MAJORITY = "majority"
+"""Condition of the score of the most frequent label, the floor of a reference."""
 PRETRAINED, FINE_TUNED = "pretrained", "fine_tuned"
 CKA, CORRELATION = "cka_percent", "spearman_cross_lingual_gap_vs_similarity"
 Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
@@ -42,9 +44,17 @@ class LayerTable(ConfigModel):
 
     sources: list[str] = Field(["en"], description="Training languages.")
     layers: list[str] = Field(description="Sets of layers, the lowest first.")
+    control: list[str] = Field([], min_length=0)
+    """Further sets, all layers for example, that Table 1's halves leave out: gates and controls of
+    the claims."""
     shown: Literal["difference", "score"] = Field("difference")
     """The score, or its difference to that of the reference."""
     tests: dict[TaskName, LayerTest] = Field(description="Tasks.")
+
+    @property
+    def sets(self) -> list[str]:
+        """All sets of layers that are re-initialised."""
+        return [*self.layers, *self.control]
 
 
 class Similarity(ConfigModel):
@@ -88,7 +98,7 @@ def check(config: Any) -> None:
 
 
 def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> None:
-    for family in [test.runs, *(f"{test.runs}-{layers}" for layers in table.layers)]:
+    for family in [test.runs, *(f"{test.runs}-{layers}" for layers in table.sets)]:
         if not ref.FINETUNING.check(config, f"{place}.runs", family):
             continue
         if config.runs[family].encoder != config.muller2021.model:
@@ -111,7 +121,7 @@ def needs_of(config: Any) -> dict[str, list[Need]]:
         return [Need(paper.model, "layer", f"muller2021.{key}.layers", last)]
 
     needs: dict[str, list[Need]] = {
-        name: layers(f"tables.{name}", [test.runs for test in table.tests.values()], table.layers)
+        name: layers(f"tables.{name}", [test.runs for test in table.tests.values()], table.sets)
         for name, table in paper.tables.items()
     }
     similarity = paper.similarity

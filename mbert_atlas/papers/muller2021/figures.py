@@ -24,19 +24,23 @@ def draw_by_layer(
     lines: str,
     names: Mapping[str, str],
     panels: str = "",
+    conditions: Sequence[str] | None = None,
     band: Mapping[str, str] | None = None,
     intervals: pd.DataFrame | None = None,
     **options: Any,
 ) -> Figure:
     """Draw a metric of one protocol by layer, see :func:`mbert_atlas.figures.curves.curve_plot`.
 
-    ``lines`` and ``panels`` are columns with a line and a panel for each of their values; the lines
-    ``line`` are one per task and one of the pretrained encoder. ``band`` says by protocol what the
-    measured ends of a number are; ``intervals`` replace these.
+    ``lines`` and ``panels`` are columns with a line and a panel for each of their values, of all
+    rows or those of some ``conditions``; the lines ``line`` are one per task and one of the
+    pretrained encoder. ``band`` says by protocol what the measured ends of a number are;
+    ``intervals`` replace these.
     """
     (cell,) = cells
     frame = with_intervals(read_measurements(cell.path), intervals)
     frame = by_layer(frame[frame.protocol == protocol], metric)
+    if conditions is not None:
+        frame = frame[frame.condition.isin(conditions)]
     if lines == "line":
         frame = one_line_pretrained(frame)
     titles = frame[panels].map(lambda name: label(name, names)) if panels else ""

@@ -3,15 +3,25 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mbert_atlas.analysis.correlation import spearman
 from mbert_atlas.analysis.measurements import mean_by, read_measurements
-from mbert_atlas.analysis.resampling import difference
-from mbert_atlas.analysis.scoring import scores_of
+from mbert_atlas.analysis.resampling import RESAMPLED, RESAMPLES, difference
+from mbert_atlas.analysis.scores import majority_arcs, majority_words
+from mbert_atlas.analysis.scoring import Score, mean_score, rows_of, scores_of
+from mbert_atlas.analysis.similarity import DEBIASED, SHUFFLED
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.papers.muller2021.config import CKA, CORRELATION, DIFFERENCE, REFERENCE
+from mbert_atlas.papers.muller2021.config import (
+    CKA,
+    CORRELATION,
+    DIFFERENCE,
+    MAJORITY,
+    PRETRAINED,
+    REFERENCE,
+)
 from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
@@ -19,9 +29,10 @@ _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": (
 _BEST_LAYER, _MEAN = "best_layer", "mean_x"
 """The layer of the largest similarity or correlation; the mean over all targets but the source."""
 _DEPTHS = ("first", "last", "lower", "upper")
-_HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
+_HEADLINE = {"published": "cka_rbf", "corrected": DEBIASED}
 """The CKA of each protocol; the authors' code has another kernel than the paper."""
 _SIMILARITY_KEYS = ("task", "condition", "source", "target", "protocol", "seed", "n")
+_PAIR = ["source", "target", "protocol"]
 
 
 def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
@@ -30,7 +41,8 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     Each cell has predictions and, in its facts, the ``target`` as the reported numbers name it. Its
     condition is ``ref``, which comes before all others; or ``random_init``, the score; or
     ``random_init_delta``, its difference to the reference of the same seed, in points, left out
-    where that has no such seed.
+    where that has no such seed. ``majority`` is the score of the most frequent tag, or relation and
+    distance to the head, for all words: without a seed, and 0 for entities.
     """
     references: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:
@@ -39,6 +51,8 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
         row = cell.columns | {"target": target, "metric": metric} | scores_of(cell)[score]
         place = (cell.task, cell.source, target, cell.protocol, cell.seed)
         if cell.condition == REFERENCE:
+            if place[:-1] not in {other[:-1] for other in references}:
+                yield {key: row[key] for key in row if key != "seed"} | _majority(cell)
             references[place] = row
         elif cell.condition == DIFFERENCE:
             if not (reference := references.get(place)):
@@ -47,12 +61,19 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
         yield row
 
 
+def _majority(cell: Cell) -> dict[str, Any]:
+    right = {"parsing": majority_arcs, "pos": majority_words}.get(cell.task)
+    score: Score = {"value": 0.0, RESAMPLED: np.zeros(RESAMPLES, np.float32)}
+    return {"condition": MAJORITY} | (mean_score(*right(rows_of(cell))) if right else score)
+
+
 def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[str, Any]]:
     """Return Table 1: scores in the source language, and means over all others (``mean_x``).
 
     Cells are the measurements by target (Tables 6 to 8). In addition to the sets of ``layers``, the
     lowest first, there are depths, so that claims fit encoders of any depth: the lowest and the
-    highest set, and the means over the lower and the upper half of the sets.
+    highest set, and the means over the lower and the upper half of the sets, for tasks that have
+    all sets of that half.
     """
     frame = pd.concat([read_measurements(cell.path, resamples=True) for cell in cells])
     keys = ["task", "model", "condition", "source", "layers", "metric", "protocol", "seed"]
@@ -65,6 +86,7 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     tables = [table]
     for depth, some in sets:
         changes = table[(table.condition == DIFFERENCE) & table.layers.isin(some)]
+        changes = changes[changes.groupby(by).layers.transform("nunique") == len(some)]
         tables.append(mean_by(changes, by, n="max").assign(layers=depth))
     rows: list[Any] = pd.concat(tables, ignore_index=True).to_dict("records")
     return rows
@@ -101,21 +123,24 @@ def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int
     """
     place = {"task": task, "source": source, "protocol": protocol, "condition": REFERENCE}
     rows = frame[(frame[[*place]] == pd.Series(place)).all(axis=1)]
-    scores = rows.set_index("target").groupby("seed")["value"]
+    scores = rows.astype({"seed": int}).set_index("target").groupby("seed")["value"]
     return {int(str(seed)): (some[source] - some.drop(source)).to_dict() for seed, some in scores}
 
 
 def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row per encoder, protocol, target, layer and measure, in percent.
 
-    Cells have files of :func:`mbert_atlas.analysis.similarity.measure_similarity`.
+    Cells have files of :func:`mbert_atlas.analysis.similarity.measure_similarity`; where they have
+    no seed, it is NaN.
     """
     frames = []
     for cell in cells:
         frame = read_parquet(cell.path, SIMILARITIES).to_pandas()
-        frames.append(frame[frame.protocol == cell.protocol].assign(**cell.columns))
+        columns = {"seed": np.nan, **cell.columns}
+        frames.append(frame[frame.protocol == cell.protocol].assign(**columns))
     table: pd.DataFrame = pd.concat(frames, ignore_index=True)
     table[["value", "low", "high"]] *= 100
+    table[RESAMPLED] = [None if some is None else 100 * some for some in table[RESAMPLED]]
     return table
 
 
@@ -124,29 +149,43 @@ def measure_similarities(
 ) -> Iterator[dict[str, Any]]:
     """Yield the measurements of Figures 1, 2 and 4 to 8: similarity by layer, 0 the embeddings.
 
-    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval. The
-    layers ``bottom``, ``top`` and ``maximum`` have the first, the last and the largest value.
-    ``cka_percent_maximum`` is the largest, too, as Figure 1's text reports it, and ``best_layer``
-    its layer, of equal ones the lowest. Cells are those of :func:`read_similarities`.
+    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval, and
+    ``cka_shuffled_percent`` its control. The layers ``bottom``, ``top`` and ``maximum`` have the
+    first, the last and the largest value, ``peak`` the one of the layer where the pretrained
+    encoder (condition ``pretrained``) has the largest. ``cka_percent_maximum`` is the largest, too,
+    as Figure 1's text reports it, and ``best_layer`` its layer, of equal ones the lowest. None of
+    these is the embeddings': they lie below all re-initialised layers. Cells are those of
+    :func:`read_similarities`.
     """
     frame = read_similarities(cells)
-    frame = frame[frame.target.isin(targets)]
+    frame = frame[frame.target.isin(targets)].sort_values("layer", kind="stable")
+    is_headline = frame.measure == frame.protocol.map(_HEADLINE)
+    metrics = (frame.measure + "_percent").mask(is_headline, CKA)
+    frame = frame.assign(metric=metrics)
+    above = frame[is_headline & (frame.layer > 0) & (frame.condition == PRETRAINED)]
+    best = above.groupby(_PAIR).value.idxmax()
+    peaks: dict[Any, int] = dict(zip(best.index, frame.layer.loc[best], strict=True))
     for row in frame.to_dict("records"):
         place = {key: row[key] for key in _SIMILARITY_KEYS} | {"layers": str(row["layer"])}
-        is_headline = row["measure"] == _HEADLINE[str(row["protocol"])]
-        metric = CKA if is_headline else f"{row['measure']}_percent"
-        yield place | {"metric": metric, "value": row["value"]}
-        for end in ("low", "high") if is_headline else ():
+        yield place | {name: row[name] for name in ("metric", "value", RESAMPLED)}
+        for end in ("low", "high") if row["metric"] == CKA else ():
             yield place | {"metric": f"{CKA}_{end}", "value": row[end]}
-    frame = frame[frame.measure == frame.protocol.map(_HEADLINE)].sort_values("layer")
-    for key, rows in frame.groupby([*_SIMILARITY_KEYS], sort=False):
-        place = dict(zip(_SIMILARITY_KEYS, key, strict=True))
-        values = rows.value.to_numpy()
-        depths = {"bottom": values[0], "top": values[-1], "maximum": values.max()}
-        for layers, value in depths.items():
-            yield place | {"layers": layers, "metric": CKA, "value": value}
-        yield place | {"metric": f"{CKA}_maximum", "value": values.max()}
-        yield place | {"metric": _BEST_LAYER, "value": rows.layer.iloc[values.argmax()]}
+    judged = frame[frame.metric.isin([CKA, f"{SHUFFLED}_percent"])]
+    keys = [*_SIMILARITY_KEYS, "metric"]
+    for key, rows in judged.groupby(keys, sort=False, dropna=False):
+        place = dict(zip(keys, key, strict=True))
+        by_layer = {row["layer"]: row for row in rows.to_dict("records")}
+        bottom, *others = by_layer
+        largest = max(others, key=lambda layer: by_layer[layer]["value"])
+        depths = {"bottom": bottom, "top": others[-1], "maximum": largest}
+        if (peak := peaks.get(tuple(place[name] for name in _PAIR))) is not None:
+            depths["peak"] = peak
+        for depth, layer in depths.items():
+            number = {name: by_layer[layer][name] for name in ("value", RESAMPLED)}
+            yield place | {"layers": depth, **number}
+        if place["metric"] == CKA:
+            most = {f"{CKA}_maximum": by_layer[largest]["value"], _BEST_LAYER: largest}
+            yield from (place | {"metric": name, "value": value} for name, value in most.items())
 
 
 def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dict[str, Any]]:

@@ -29,9 +29,9 @@ def test_without_any_trained_layer_transfer_is_lost(demo):
 
 def check_layers(folder, artifact):
     frame = numbers(folder, artifact)
-    assert set(frame.condition) == {"ref", "random_init_delta"}
+    assert set(frame.condition) == {"ref", "random_init_delta", "majority"}
     assert set(frame.protocol) == {"published", "corrected"}
-    assert set(frame.layers) == {"", "1-2", "3-4"}
+    assert set(frame.layers) == {"", "1-2", "3-4", "all"}
 
 
 def test_layers_are_reinitialised_in_pairs(highlights):
@@ -45,7 +45,7 @@ def test_every_table_and_figure_has_its_cells(demo):
     one = numbers(demo, "table1").query("target == 'mean_x'").set_index(place)["value"]
     for artifact in ("table6", "table7", "table8"):
         lines = numbers(demo, f"{artifact}_means")
-        assert set(lines.layers) == {"", "1-2", "3-4"}
+        assert set(lines.layers) == {"", "1-2", "3-4", "all"}
         values = lines.set_index(place)["value"]
         pd.testing.assert_series_equal(values, one[values.index])
     assert set(numbers(demo, "table1").layers) > {"first", "last", "lower", "upper"}
@@ -54,7 +54,8 @@ def test_every_table_and_figure_has_its_cells(demo):
     correlations = table4[table4.metric == "spearman_cross_lingual_gap_vs_similarity"]
     assert len(correlations) == 3 * 2 * 2 * 2  # tasks, seeds, conditions, protocols
     assert correlations["value"].between(-1, 1).all()
-    assert numbers(demo, "figure7")["value"].between(0, 100).all()
+    cka = numbers(demo, "figure7").query("metric.str.startswith('cka_')")
+    assert cka["value"].between(-20, 100).all()  # without bias a similarity of 0 may be below it
     figures = list((demo / "results/demo/figures/muller2021").glob("figure*.svg"))
     assert len(figures) == 8 * 2
 
@@ -62,5 +63,6 @@ def test_every_table_and_figure_has_its_cells(demo):
 def test_translations_are_more_similar_than_chance(highlights):
     frame = numbers(highlights, "figure5")
     cka = frame[(frame.metric == "cka_percent") & (frame.protocol == "corrected")]
-    assert cka["value"].between(0, 100).all()
     assert cka[cka.layers == "maximum"]["value"].min() > 20
+    shuffled = frame[frame.metric == "cka_shuffled_percent"]
+    assert shuffled["value"].abs().mean() < 5

@@ -12,7 +12,7 @@ from mbert_atlas.papers.muller2021.figures import by_layer, changes_by_layers, d
 
 def test_a_metric_has_numbered_layers_and_the_ends_of_its_intervals(tmp_path: Path) -> None:
     rows = [
-        {"target": target, "condition": "c", "seed": 1, "protocol": "corrected"}
+        {"task": "pos", "target": target, "condition": "c", "seed": 1, "protocol": "corrected"}
         | {"layers": str(layer), "metric": metric, "value": value}
         for target in ("ru", "hi")
         for layer in range(3)
@@ -59,3 +59,23 @@ def test_changes_are_at_the_middle_of_their_layers() -> None:
         ["pos", "mean_x", 11.5, -1.0],
     ]
     assert points["along"].is_monotonic_increasing
+
+
+def test_the_pretrained_encoder_is_one_line_and_may_be_left_out(tmp_path: Path) -> None:
+    rows = [
+        {"task": task, "condition": condition, "protocol": "corrected", "target": "ru"}
+        | {"layers": str(layer), "metric": "cka", "value": 1, "n": 9}
+        | ({"seed": 1} if condition == "fine_tuned" else {})
+        for condition in ("pretrained", "fine_tuned")
+        for task in ("pos", "ner")
+        for layer in range(2)
+    ]
+    write_measurements(rows, tmp_path / "m.csv")
+    cells, options = [Cell(path=str(tmp_path / "m.csv"))], {"names": {}, "value_label": "CKA (%)"}
+    options |= {"protocol": "corrected", "metric": "cka", "title": "CKA", "lines": "line"}
+    lines = {
+        names: [line.get_label() for line in figure.axes[0].lines]
+        for names in (None, ("fine_tuned",))
+        for figure in [draw_by_layer(cells, conditions=names, **options)]
+    }
+    assert lines == {None: ["pretrained", "POS", "NER"], ("fine_tuned",): ["POS", "NER"]}
