@@ -149,7 +149,8 @@ def _reason(
             if not weights:
                 return f"unknown whether {gate.otherwise}"
             estimate = evidence.estimate(weights)
-            if estimate.terms and judge(*(ends := estimate.interval(_LEVEL)), gate.expect) != HOLDS:
+            ends = estimate.interval(_LEVEL)  # without any known error, the effect alone
+            if judge(*ends, gate.expect) != HOLDS:
                 numbers = "{:.4g} [{:.4g}, {:.4g}]".format(estimate.effect, *ends)
                 return f"{gate.otherwise}: {numbers}"
     return ""
