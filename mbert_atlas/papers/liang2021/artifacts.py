@@ -53,8 +53,8 @@ _CAPTIONS = {
     "dimensions over as many random ones, by the last dimension of the window. To read it: where a "
     "line falls to 0, the dimensions separate the languages of a set no better than random ones.",
 }
-_ITEMS = {"figure4": "test languages", "figure5": "test vectors"}
-_ITEMS_OF_PROBES = "test vectors, features of typology, or languages"
+_ITEMS = {"figure4": "test words", "figure5": "test vectors"}
+_ITEMS_OF_PROBES = "test vectors, or features of typology"
 _FIGURES = {
     "figure1": "Probes of the first, the next and of random dimensions",
     "figure2": "Probes of narrow windows: gain over as many random dimensions",
