@@ -311,14 +311,15 @@ def _sources(plan: Files, task: TaskName) -> dict[str, str]:
 
 
 def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:
-    """Return the cells of a table; Table 6 also has those of L-DAR on some layers."""
+    """Return the cells of a table: with L-DAR on some layers in Table 6, its control in Table 1."""
     tasks, sources, _ = _TABLES[artifact]
     cells: list[Cell] = []
     for task, source in product(tasks, sources):
         families = section(plan).transfer.families(task, source).items()
-        for number, (family, layers) in enumerate(families):
-            if not layers or artifact == "table6":
-                place = {"condition": "l_dar" if number else "baseline", "layers": layers}
+        for family, (condition, layers) in families:
+            where = "table6" if layers else "table1" if condition == "l_dar_random" else artifact
+            if artifact == where:
+                place = {"condition": condition, "layers": layers}
                 cells += _transfer_cells(plan, task, source, family, **place)
     return cells
 

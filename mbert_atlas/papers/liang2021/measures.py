@@ -14,7 +14,7 @@ import pandas as pd
 
 from mbert_atlas.analysis.measurements import mean_by
 from mbert_atlas.analysis.resampling import difference, mean_of
-from mbert_atlas.analysis.scoring import Score, scores_of, span_score
+from mbert_atlas.analysis.scoring import Score, label_accuracies, scores_of, span_score
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import read_parquet
@@ -204,18 +204,23 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
 
     These are over training languages (``train``), the others (``zero_shot``) and all. The first and
     the last set of layers also come as ``bottom`` and ``top``, so that claims apply to encoders of
-    any depth.
+    any depth. Means of the baseline also come of ``accuracy``, over words, and of
+    ``majority_accuracy``, that of the most frequent tag.
     """
     scores: dict[tuple[Any, ...], dict[str, Score]] = {}
     sets = list(dict.fromkeys(cell.layers for cell in cells if cell.layers))
     ends = {"bottom": sets[0], "top": sets[-1]} if sets and means else {}
     for cell in cells:
+        own = {"f1": f1_of(cell)}
+        if means and cell.condition == "baseline":
+            own |= label_accuracies(cell)
         for layers in [cell.layers, *(end for end, some in ends.items() if some == cell.layers)]:
             place = (cell.task, cell.source, cell.condition, layers, cell.protocol, cell.seed)
-            scores.setdefault(place, {})[cell.language] = f1_of(cell)
-    names = ("task", "source", "condition", "layers", "protocol", "seed")
+            for metric, score in own.items():
+                scores.setdefault((*place, metric), {})[cell.language] = score
+    names = ("task", "source", "condition", "layers", "protocol", "seed", "metric")
     for place, by_language in scores.items():
-        columns: Row = dict(zip(names, place, strict=True)) | {"metric": "f1"}
+        columns: Row = dict(zip(names, place, strict=True))
         if means:
             trained, codes = columns["source"].split("+"), list(by_language)
             groups = {"train": [code for code in codes if code in trained]}

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from seqeval.metrics import f1_score
 
 from mbert_atlas.analysis.measurements import write_measurements
+from mbert_atlas.analysis.scoring import label_accuracies
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import write_parquet
 from mbert_atlas.languages import Languages
@@ -104,9 +105,7 @@ def test_a_curve_without_an_end_in_one_seed_has_no_dimensionality(tmp_path):
             ("corrected", "densray", 4, "window", start, start + 2, "accuracy", 50.0 + gain)
             for start, gain in enumerate(gains)
         ]
-        rows = [
-            dict(zip(names, (*row, 100, seed), strict=True)) for row in (baseline, *windows)
-        ]
+        rows = [dict(zip(names, (*row, 100, seed), strict=True)) for row in (baseline, *windows)]
         path = tmp_path / f"random{seed}.parquet"
         write_parquet(pa.Table.from_pylist(rows, LANGUAGE_PROBES), path)
         place = {"task": "identification", "model": "mbert", "language": "random"}
@@ -121,11 +120,14 @@ def test_a_curve_without_an_end_in_one_seed_has_no_dimensionality(tmp_path):
     assert (first["metric"], first["value"]) == ("dimensionality", 1)
 
 
+OF_16 = {"quarter": 5, "half": 10, "languages": 15, "double": 40}
+
+
 @pytest.mark.parametrize(
     ("sizes", "languages"),
     [
         ([1, *range(10, 201, 10)], {"quarter": 30, "half": 50, "languages": 100, "double": 200}),
-        ([1, 5, 10, 15, 20, 40, 80, 160], dict(quarter=5, half=10, languages=15, double=40)),
+        ([1, 5, 10, 15, 20, 40, 80, 160], OF_16),
         ([1, 10, 20], {"quarter": 1, "half": 10, "languages": 20}),
         ([10, 20], {"half": 10, "languages": 20}),
     ],
@@ -254,6 +256,8 @@ def cell(language, protocol="published", **changes):
 def test_means_over_languages_of_training_and_others(monkeypatch):
     scores = {"en": 90.0, "de": 80.0, "fr": 60.0, "hi": 40.0}
     monkeypatch.setattr(measures, "f1_of", lambda cell: {"value": scores[cell.language], "n": 7})
+    half = {name: {"value": 50.0, "n": 7} for name in ("accuracy", "majority_accuracy")}
+    monkeypatch.setattr(measures, "label_accuracies", lambda cell: half)
     cells = [cell(language, layers=layers) for layers in ("", "1-2", "3-4") for language in scores]
     rows = list(measures.measure_preservation(cells, means=True))
     whole = {row["target"]: row["value"] for row in rows if row["layers"] == ""}
@@ -261,6 +265,18 @@ def test_means_over_languages_of_training_and_others(monkeypatch):
     items = {row["target"]: row["n"] for row in rows if row["layers"] == ""}
     assert items == {"train": 14, "zero_shot": 14, "all": 28}  # of two and four languages
     assert {row["layers"] for row in rows} == {"", "1-2", "3-4", "bottom", "top"}
+    assert {row["metric"] for row in rows} == {"f1"}
+    baseline = [replace(one, condition="baseline") for one in cells[:4]]
+    found = {
+        (row["metric"], row["target"]): (row["value"], row["n"])
+        for row in measures.measure_preservation(baseline, means=True)
+        if row["target"] != "all"
+    }
+    assert found == {
+        ("f1", "train"): (85.0, 14),
+        ("f1", "zero_shot"): (50.0, 14),
+        **{(name, target): (50.0, 14) for name in half for target in ("train", "zero_shot")},
+    }
     by_language = list(measures.measure_preservation(cells[:4], means=False))
     assert {row["target"]: row["value"] for row in by_language} == scores | {"avg": 67.5}
 
@@ -286,8 +302,13 @@ def test_tags_count_as_seqeval_does_or_as_words(tmp_path):
     assert (published["value"], published["n"]) == (pytest.approx(100 * expected), 6)
     assert (corrected["value"], corrected["n"]) == (pytest.approx(500 / 6), 6)
     assert published["value"] != corrected["value"]
+    labels = label_accuracies(cell("en", path=str(tmp_path / "predictions.parquet")))
+    assert {name: (score["value"], score["n"]) for name, score in labels.items()} == {
+        "accuracy": (pytest.approx(500 / 6), 6),
+        "majority_accuracy": (pytest.approx(200 / 6), 6),  # two of six are nouns
+    }
     # With one sentence every resample is the test set.
-    for score in (published, corrected):
+    for score in (published, corrected, *labels.values()):
         assert score["resampled"] == pytest.approx(np.full(400, score["value"]), abs=1e-4)
 
 
