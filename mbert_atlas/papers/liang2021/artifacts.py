@@ -34,7 +34,7 @@ PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
 _PROBES_CAPTION = (
     "Probes: language identification, typology (features of WALS), and similarity (clusters of "
     "languages against families; V-measure as in the authors' code, corrected AMI, where 0 is "
-    "chance)."
+    "chance; no point where ties leave fewer clusters than families)."
 )
 _CAPTIONS = {
     "figure1": "Scores of probes on the first x dimensions, the next x, and x random ones, of "

@@ -85,7 +85,7 @@ class Transfer(ConfigModel):
     layers: dict[TaskName, dict[Source, list[str]]]
     """Sets of layers of Table 6."""
     controls: dict[TaskName, list[Source]] = Field({})
-    """Where L-DAR also preserves random directions, a control of ours, in a family -l-dar-random."""
+    """Where L-DAR also preserves random directions, as a control: in families -l-dar-random."""
 
     def families(self, task: TaskName, source: Source) -> dict[str, tuple[str, str]]:
         """Return the families of a baseline and of L-DAR: condition, set of layers; empty: all."""

@@ -211,12 +211,12 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
     sets = list(dict.fromkeys(cell.layers for cell in cells if cell.layers))
     ends = {"bottom": sets[0], "top": sets[-1]} if sets and means else {}
     for cell in cells:
-        own = {"f1": f1_of(cell)}
+        of_cell = {"f1": f1_of(cell)}
         if means and cell.condition == "baseline":
-            own |= label_accuracies(cell)
+            of_cell |= label_accuracies(cell)
         for layers in [cell.layers, *(end for end, some in ends.items() if some == cell.layers)]:
             place = (cell.task, cell.source, cell.condition, layers, cell.protocol, cell.seed)
-            for metric, score in own.items():
+            for metric, score in of_cell.items():
                 scores.setdefault((*place, metric), {})[cell.language] = score
     names = ("task", "source", "condition", "layers", "protocol", "seed", "metric")
     for place, by_language in scores.items():
