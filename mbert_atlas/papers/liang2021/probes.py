@@ -21,14 +21,13 @@ import pyarrow as pa
 
 from mbert_atlas.analysis.clustering import linkage_agreement
 from mbert_atlas.analysis.logistic import pairwise_accuracies, split
-from mbert_atlas.analysis.subspaces import random_subspace
 from mbert_atlas.analysis.typology import TypologyProbe
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.papers.liang2021.config import Probe
 from mbert_atlas.progress import track
-from mbert_atlas.randomness import generator
+from mbert_atlas.randomness import generator, random_subspace
 from mbert_atlas.schemas import LANGUAGE_PROBES
 
 Floats = npt.NDArray[np.float32]

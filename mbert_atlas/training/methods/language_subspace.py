@@ -15,7 +15,6 @@ import torch
 from torch import nn
 from transformers import AutoModel
 
-from mbert_atlas.analysis.subspaces import random_subspace
 from mbert_atlas.arrays import Ragged, load_arrays, offsets_of
 from mbert_atlas.config.methods.language_subspace import LanguageSubspace
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
@@ -25,7 +24,7 @@ from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.randomness import derive_seed, generator
+from mbert_atlas.randomness import derive_seed, generator, random_subspace
 from mbert_atlas.tasks.base import Batch, Objective, Weight
 from mbert_atlas.training.adjustment import switch_off_dropout
 from mbert_atlas.training.job import FinetuningRun
