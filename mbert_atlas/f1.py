@@ -46,6 +46,11 @@ class ClassCounts:
         right, gold, _ = np.moveaxis(self.counts.sum(axis=-2), -1, 0)
         return _ratio(right, gold)
 
+    def majority_accuracy(self) -> Array:
+        """Return the accuracy of always predicting the most frequent gold label."""
+        gold = self.counts[..., 1]
+        return _ratio(gold.max(axis=-1), gold.sum(axis=-1))
+
     def macro_f1(self, classes: Literal["present", "union"]) -> Array:
         """Return the mean F1 over classes: those of the gold labels (``present``), or ``union``.
 

@@ -3,6 +3,7 @@
 import hashlib
 
 import numpy as np
+import numpy.typing as npt
 
 
 def derive_seed(seed: int, *names: str | int) -> int:
@@ -17,3 +18,9 @@ def derive_seed(seed: int, *names: str | int) -> int:
 def generator(seed: int, *names: str | int) -> np.random.Generator:
     """Return NumPy's default generator on the stream ``(seed, *names)``."""
     return np.random.default_rng(derive_seed(seed, *names))
+
+
+def random_subspace(random: np.random.Generator, dims: int, size: int) -> npt.NDArray[np.float32]:
+    """Sample an orthonormal basis of a random subspace, shape ``(dims, size)``."""
+    basis, _ = np.linalg.qr(random.normal(size=(dims, size)))
+    return basis.astype(np.float32)

@@ -1,5 +1,6 @@
 """Agreement of clusters with labels: V-measure and AMI of k-means and of single linkage."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from mbert_atlas.randomness import generator
 
 _SEEDS = range(1, 11)
 _PERMUTATIONS = 20
+_AGREEMENT = ("v_measure", "chance_v_measure", "ami")
 
 
 def cluster_agreement(
@@ -54,18 +56,25 @@ def linkage_agreement(
     """Cluster vectors, shape ``(n, dims)``, hierarchically and compare the clusters with labels.
 
     Single linkage of cosine distances into as many clusters as labels, each of two vectors or more,
-    as in Liang et al.'s code (after Libovicky et al. 2020). Returns in percent ``v_measure``,
-    ``chance_v_measure`` (mean over 20 permutations of the labels), and ``ami``, which is 0 by
-    chance.
+    as in Liang et al.'s code (after Libovicky et al. 2020). Returns ``clusters``, their number, and
+    in percent ``v_measure``, ``chance_v_measure`` (mean over 20 permutations of the labels), and
+    ``ami``, which is 0 by chance. Where linkages are equally far, such as all of a vector of zeros
+    or those of one dimension, no cut may leave as many clusters as labels: scipy's ``maxclust``
+    makes fewer, and the three are NaN.
     """
     # A vector of zeros has no direction: it is orthogonal to all others.
     distances = np.nan_to_num(pdist(vectors, metric="cosine"), nan=1.0)
     tree = linkage(np.maximum(distances, 0), method="single")
-    clusters = fcluster(tree, len(set(labels)), criterion="maxclust")
+    k = len(set(labels))
+    clusters = fcluster(tree, k, criterion="maxclust")
+    if (count := len(np.unique(clusters))) < k:
+        return {"clusters": count} | dict.fromkeys(_AGREEMENT, math.nan)
     random = generator(seed, "permuted genera")
     chance = [v_measure_score(random.permutation(labels), clusters) for _ in range(_PERMUTATIONS)]
-    return {
-        "v_measure": 100 * v_measure_score(labels, clusters),
-        "chance_v_measure": 100 * float(np.mean(chance)),
-        "ami": 100 * adjusted_mutual_info_score(labels, clusters),
-    }
+    measures = (
+        v_measure_score(labels, clusters),
+        float(np.mean(chance)),
+        adjusted_mutual_info_score(labels, clusters),
+    )
+    percent = (100 * value for value in measures)
+    return {"clusters": count} | dict(zip(_AGREEMENT, percent, strict=True))

@@ -85,9 +85,10 @@ def class_scores(predictions: pa.Table, *, resample: bool = False) -> pd.DataFra
     """Score predictions of one label per example, :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
 
     Returns columns dataset, language, metric, value and n: ``accuracy``, ``macro_f1_present``,
-    ``macro_f1_union`` and ``micro_f1`` in percent by dataset and language, and for all languages of
-    a dataset pooled (language ``all``); ``n`` counts examples. With ``resample`` also the column
-    ``resampled``, see :mod:`mbert_atlas.analysis.resampling`.
+    ``macro_f1_union``, ``micro_f1`` and ``majority_accuracy`` (of the most frequent gold label) in
+    percent by dataset and language, and for all languages of a dataset pooled (language ``all``);
+    ``n`` counts examples. With ``resample`` also the column ``resampled``, see
+    :mod:`mbert_atlas.analysis.resampling`.
     """
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
     lengths = np.ones(len(predictions), dtype=np.int64)
@@ -296,6 +297,7 @@ def _item_scores(counts: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         "macro_f1_present": classes.macro_f1("present"),
         "macro_f1_union": classes.macro_f1("union"),
         "micro_f1": classes.micro_f1(),
+        "majority_accuracy": classes.majority_accuracy(),
     }
 
 

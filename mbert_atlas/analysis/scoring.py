@@ -17,11 +17,13 @@ from mbert_atlas.analysis.resampling import RESAMPLED, resampled_mean
 from mbert_atlas.analysis.scores import (
     Examples,
     TagItem,
+    class_scores,
     f1_score,
     right_arcs,
     right_words,
     select,
     sentence_counts,
+    tag_scores,
 )
 from mbert_atlas.analysis.significance import Comparison, compare_taggers, paired_t_test
 from mbert_atlas.cells import Cell
@@ -148,6 +150,28 @@ def span_score(cell: Cell, unit: TagItem = "entity") -> Score:
     rows = rows_of(cell)
     counts, ids = sentence_counts(rows, unit=unit), rows["example_id"].to_pylist()
     return f1_score(counts, ids) | {"n": len(right_words(rows)[1])}
+
+
+def label_accuracies(cell: Cell) -> dict[str, Score]:
+    """Return the ``accuracy`` of a run's labels of texts or words, and the ``majority_accuracy``.
+
+    The latter is that of always predicting the most frequent gold label of the cell's test set,
+    which a model that learned exceeds.
+    """
+    return _label_accuracies(_unnamed(cell))
+
+
+@cache
+def _label_accuracies(cell: Cell) -> dict[str, Score]:
+    rows = rows_of(cell)
+    scores = tag_scores if rows.schema == schemas.TAG_PREDICTIONS else class_scores
+    frame = scores(rows, resample=True).set_index("metric")
+    frame = frame[frame["language"] == cell.language].rename(lambda name: name.split("token_")[-1])
+    columns = ["value", "n", RESAMPLED]
+    return {
+        name: dict(zip(columns, frame.loc[name, columns], strict=True))
+        for name in ("accuracy", "majority_accuracy")
+    }
 
 
 def rows_of(cell: Cell) -> pa.Table:

@@ -128,9 +128,3 @@ def _signed(basis: Floats) -> Floats:
     """Make the largest entry of every column positive: the sign of an eigenvector is arbitrary."""
     largest = np.abs(basis).argmax(axis=0)
     return np.asarray(basis * np.sign(basis[largest, np.arange(basis.shape[1])]))
-
-
-def random_subspace(random: np.random.Generator, dims: int, size: int) -> npt.NDArray[np.float32]:
-    """Sample an orthonormal basis of a random subspace, shape ``(dims, size)``."""
-    basis, _ = np.linalg.qr(random.normal(size=(dims, size)))
-    return basis.astype(np.float32)

@@ -12,6 +12,7 @@ from scipy import stats
 from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn import metrics
+from sklearn.dummy import DummyClassifier
 from toy_representations import toy_encoder, toy_pairs
 from toy_tables import class_predictions, tag_predictions
 
@@ -51,6 +52,8 @@ def test_item_scores_equal_scikit_learn(pairs: list[tuple[str, str]]) -> None:
         f1(gold, predicted, average="macro", labels=sorted(set(gold)))
     )
     assert counts.micro_f1() == pytest.approx(f1(gold, predicted, average="micro"))
+    constant = DummyClassifier(strategy="most_frequent").fit(gold, gold)
+    assert counts.majority_accuracy() == pytest.approx(constant.score(gold, gold))
 
 
 def test_class_scores_by_language_and_pooled() -> None:

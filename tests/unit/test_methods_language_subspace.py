@@ -81,6 +81,30 @@ def test_a_frozen_copy_that_nobody_has_trained_is_far_away(tmp_path: Path) -> No
     assert penalty(run, [0, 1]) > 0.05
 
 
+def test_random_directions_have_the_same_weights_and_another_draw_for_each_seed(
+    tmp_path: Path,
+) -> None:
+    folder = directions(tmp_path)
+
+    def weighted(seed: int, **changes: Any) -> np.ndarray:
+        method = LanguagePreservation(settings(**changes), folder)
+        return method._weighted(DIMS, [1, 2], seed).astype(float)
+
+    own, random, other = (
+        weighted(1),
+        weighted(1, directions="random"),
+        weighted(2, directions="random"),
+    )
+    assert own.shape == random.shape == (2, DIMS, 4)
+    for layer in range(2):
+        expected = np.diag(own[layer].T @ own[layer])  # squared weights, of orthogonal columns
+        for one in (random, other):
+            np.testing.assert_allclose(one[layer].T @ one[layer], np.diag(expected), atol=1e-6)
+    for one, another in ((own[0], random[0]), (random[0], random[1]), (random[0], other[0])):
+        assert np.abs(one - another).max() > 0.1
+    assert (random == weighted(1, directions="random")).all()
+
+
 def test_dropout_is_off_unless_it_is_asked_for(tmp_path: Path) -> None:
     job = tagging_job(tmp_path) | {"head": HeadOptions(dropout=0.3)}
     for wanted in (False, True):

@@ -72,11 +72,33 @@ def test_linkage_finds_planted_families() -> None:
     found = linkage_agreement(centroids, genera, seed=1)
     assert found["v_measure"] == found["ami"] == 100
     assert 20 < found["chance_v_measure"] < 60
-    zeros = np.vstack([centroids, np.zeros((2, 4))])
-    found = linkage_agreement(zeros, [*genera, "d", "d"], seed=1)
-    assert found["v_measure"] > found["chance_v_measure"] + 20  # zeros have no cosine
     noise = linkage_agreement(random.normal(size=(12, 4)), genera, seed=1)
     assert abs(noise["ami"]) < 30 < noise["v_measure"] + 20
+
+
+def test_ties_leave_fewer_clusters_than_labels() -> None:
+    def agreement(vectors: list[list[float]], labels: str) -> dict[str, float]:
+        return linkage_agreement(np.array(vectors, dtype=float), list(labels), seed=1)
+
+    # One dimension: cosines are 1 or -1, so there are two clusters, whatever the labels.
+    line = [[1.0], [2.0], [3.0], [-1.0], [-2.0], [-3.0]]
+    assert agreement(line, "aaabbb")["v_measure"] == 100
+    assert agreement(line, "aabbcc")["clusters"] == 2
+    # Four axes, two vectors each: all merge at distance 1, to four clusters or to one.
+    axes = np.repeat(np.eye(4), 2, axis=0).tolist()
+    assert agreement(axes, "aabbccdd") == {
+        "clusters": 4,
+        "v_measure": 100,
+        "ami": 100,
+        "chance_v_measure": agreement(axes, "aabbccdd")["chance_v_measure"],
+    }
+    tied = agreement(axes, "aabbcccc")
+    assert tied.pop("clusters") == 1
+    assert np.isnan([*tied.values()]).all()
+    # A vector of zeros is as far from all others as they may be: 1, where the axes merge, too.
+    zero = agreement([*axes, [0, 0, 0, 0], [0, 0, 0, 0]], "aabbccddee")
+    assert zero["clusters"] == 1
+    assert np.isnan(zero["ami"])
 
 
 # --- samples and layouts --------------------------------------------------------------------------

@@ -16,6 +16,9 @@ class LanguageSubspace(MethodOptions):
     trains_encoder = True
 
     dims: int = Field(105, ge=1, description="Number of DensRay directions, the first ones.")
+    directions: Literal["densray", "random"] = "densray"
+    """Those; or as many random orthonormal ones with the same weights, another draw for each seed:
+    a control of what the directions are for."""
     weight: float = Field(5e-3, gt=0)
     """alpha, the weight of the distance added to the task's loss."""
     first_layer: int = Field(1, ge=0, description="First hidden layer that is preserved.")

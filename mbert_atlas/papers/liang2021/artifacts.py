@@ -34,7 +34,7 @@ PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
 _PROBES_CAPTION = (
     "Probes: language identification, typology (features of WALS), and similarity (clusters of "
     "languages against families; V-measure as in the authors' code, corrected AMI, where 0 is "
-    "chance)."
+    "chance; no point where ties leave fewer clusters than families)."
 )
 _CAPTIONS = {
     "figure1": "Scores of probes on the first x dimensions, the next x, and x random ones, of "
@@ -53,8 +53,8 @@ _CAPTIONS = {
     "dimensions over as many random ones, by the last dimension of the window. To read it: where a "
     "line falls to 0, the dimensions separate the languages of a set no better than random ones.",
 }
-_ITEMS = {"figure4": "test languages", "figure5": "test vectors"}
-_ITEMS_OF_PROBES = "test vectors, features of typology, or languages"
+_ITEMS = {"figure4": "test words", "figure5": "test vectors"}
+_ITEMS_OF_PROBES = "test vectors, or features of typology"
 _FIGURES = {
     "figure1": "Probes of the first, the next and of random dimensions",
     "figure2": "Probes of narrow windows: gain over as many random dimensions",
@@ -311,14 +311,15 @@ def _sources(plan: Files, task: TaskName) -> dict[str, str]:
 
 
 def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:
-    """Return the cells of a table; Table 6 also has those of L-DAR on some layers."""
+    """Return the cells of a table: with L-DAR on some layers in Table 6, its control in Table 1."""
     tasks, sources, _ = _TABLES[artifact]
     cells: list[Cell] = []
     for task, source in product(tasks, sources):
         families = section(plan).transfer.families(task, source).items()
-        for number, (family, layers) in enumerate(families):
-            if not layers or artifact == "table6":
-                place = {"condition": "l_dar" if number else "baseline", "layers": layers}
+        for family, (condition, layers) in families:
+            where = "table6" if layers else "table1" if condition == "l_dar_random" else artifact
+            if artifact == where:
+                place = {"condition": condition, "layers": layers}
                 cells += _transfer_cells(plan, task, source, family, **place)
     return cells
 

@@ -84,15 +84,19 @@ class Transfer(ConfigModel):
     datasets: dict[TaskName, ref.DatasetName] = Field(description="Test sets.")
     layers: dict[TaskName, dict[Source, list[str]]]
     """Sets of layers of Table 6."""
+    controls: dict[TaskName, list[Source]] = Field({})
+    """Where L-DAR also preserves random directions, as a control: in families -l-dar-random."""
 
-    def families(self, task: TaskName, source: Source) -> dict[str, str]:
-        """Return the families of a baseline and of L-DAR, with its set of layers; empty: all."""
+    def families(self, task: TaskName, source: Source) -> dict[str, tuple[str, str]]:
+        """Return the families of a baseline and of L-DAR: condition, set of layers; empty: all."""
         baseline = self.runs.get(task, {}).get(source)
         if not baseline:
             return {}
         sets = self.layers.get(task, {}).get(source, [])
-        whole = {baseline: "", f"{baseline}-l-dar": ""}
-        return whole | {f"{baseline}-l-dar-{some}": some for some in sets}
+        whole = {baseline: ("baseline", ""), f"{baseline}-l-dar": ("l_dar", "")}
+        if source in self.controls.get(task, []):
+            whole[f"{baseline}-l-dar-random"] = "l_dar_random", ""
+        return whole | {f"{baseline}-l-dar-{some}": ("l_dar", some) for some in sets}
 
 
 class Section(ConfigModel):
@@ -162,11 +166,12 @@ def needs_of(config: Any) -> dict[str, list[Need]]:
     whole, some = list[Need](), list[Need]()  # of L-DAR on all layers, and on some
     for task, families in paper.transfer.runs.items():
         for source in families:
-            names = [*paper.transfer.families(task, source)]
-            for name in names[1:]:
+            held = paper.transfer.families(task, source)
+            for name, (condition, layers) in held.items():
+                if condition == "baseline":
+                    continue
                 key = f"runs.{name}.published.language_subspace.last_layer"
-                last = deepest_layer(config, [name])
-                need = Need(ref.base_of(config, names[0]), "layer", key, last)
-                (whole if name == names[1] else some).append(need)
+                need = Need(ref.base_of(config, name), "layer", key, deepest_layer(config, [name]))
+                (some if layers else whole).append(need)
     tables = dict.fromkeys((f"table{number}" for number in range(1, 6)), whole)
     return needs | tables | {"table6": [*whole, *some]}

@@ -9,11 +9,12 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mbert_atlas.analysis.measurements import mean_by
 from mbert_atlas.analysis.resampling import difference, mean_of
-from mbert_atlas.analysis.scoring import Score, scores_of, span_score
+from mbert_atlas.analysis.scoring import Score, label_accuracies, scores_of, span_score
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import read_parquet
@@ -23,10 +24,15 @@ HEADLINES = {
     "corrected": {"accuracy", "micro_f1", "ami"},
 }
 """Metrics named ``score``, by protocol: of identification, typology and clusters."""
+SIZES = {"quarter": 1 / 4, "half": 1 / 2, "languages": 1, "double": 2}
+"""Names of windows by their dimensions per language, far enough from each other in all presets."""
+CENSORED = "dimensionality_censored"
 BONUS = 10.0
 """Points that ``LS_figure2.py`` adds to the gain of DensRay in V-measure."""
 _OTHER_FIGURES = ("window", "layer", "baseline")
 """Kinds of windows that Figure 1 does not show."""
+_CLUSTERS = {"v_measure", "ami", "chance_v_measure"}
+"""Metrics of clusters of languages: no shares of these, which are no sample either."""
 _RESULT = ["protocol", "seed", "n", "metric", "value"]
 Row = dict[str, Any]
 
@@ -36,14 +42,17 @@ def measure_windows(
 ) -> Iterator[Row]:
     """Yield the probes of one layer by window: the first, the next, or random dimensions.
 
-    The windows whose x is nearest to the number of an encoder's ``languages``, and to half of it,
-    also come as ``<method>_<kind>-languages`` and ``-half``, so that claims apply to any number.
+    The windows whose x is nearest to a multiple of the number of an encoder's ``languages`` also
+    come as ``<method>_<kind>-<name>``, with a name of ``SIZES``, so that claims apply to any number
+    of them. No window has two of these names: the nearer one counts.
     """
     for columns, frame in _probes(cells):
         frame = frame[(frame["layer"] == layer) & ~frame["kind"].isin(_OTHER_FIGURES)]
         sizes = set(frame[frame["kind"] == "first"]["stop"])
-        count = languages[columns["model"]]
-        places = {_nearest(sizes, count): "languages", _nearest(sizes, count / 2): "half"}
+        aims = {name: times * languages[columns["model"]] for name, times in SIZES.items()}
+        nearest = {name: _nearest(sizes, aim) or 0 for name, aim in aims.items()}
+        by_distance = sorted(SIZES, key=lambda name: abs(nearest[name] - aims[name]), reverse=True)
+        places = {nearest[name]: name for name in by_distance}
         for row in _rows(frame):
             yield _row(columns, row, _window(row), layer)
             size = row["start"] if row["kind"] == "next" else row["stop"]
@@ -55,9 +64,12 @@ def measure_gains(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
     """Yield the gain of narrow windows over as many random dimensions, in points.
 
     Under ``published`` that of DensRay in V-measure has the authors' bonus. ``dimensionality`` is
-    the first dimension of the first window without a gain of the score, or the end of the last one.
+    the first dimension of the first window without a gain of the score. Its n is the step from one
+    window to the next: so many dimensions are one value. If a curve has a gain in every window,
+    there is no such row of any seed, but ``dimensionality_censored``, which is at least so large.
     """
     place = ["protocol", "seed", "method", "metric"]
+    dimensions: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for columns, frame in _probes(cells):
         frame = frame[frame["layer"] == layer]
         baseline = frame[frame["kind"] == "baseline"].set_index(place)["value"].rename("random")
@@ -71,23 +83,37 @@ def measure_gains(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
         for _, windows in gains.sort_values("start").groupby(place):
             row = _row(columns, _rows(windows)[0], windows["method"].iloc[0], layer)
             if row["metric"] == "score":
-                starts = windows[windows["value"] <= 0]["start"]
-                value = int(min(starts, default=windows["stop"].max()))
-                yield row | {"metric": "dimensionality", "value": value, "n": len(windows)}
+                cell = tuple(row.get(name) for name in ("task", "model", "target", "condition"))
+                dimensions[row["protocol"], *cell].append(row | _dimensionality(windows))
+    for rows in dimensions.values():
+        is_censored = any(row["metric"] == CENSORED for row in rows)
+        yield from (row | ({"metric": CENSORED} if is_censored else {}) for row in rows)
+
+
+def _dimensionality(windows: pd.DataFrame) -> Row:
+    """Return metric, value and step of a curve of gains, sorted by ``start``."""
+    starts = windows["start"].tolist()
+    step = int(np.diff(starts).min(initial=windows["stop"].iloc[0] - starts[0]))
+    for start, gain in zip(starts, windows["value"], strict=True):
+        if gain <= 0:
+            return {"metric": "dimensionality", "value": start, "n": step}
+    return {"metric": CENSORED, "value": int(windows["stop"].max()), "n": step}
 
 
 def measure_layers(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield the probes of the first dimensions of every layer.
 
     The layers ``lower`` and ``upper`` are means over each half of the Transformer layers, ``last``
-    is the last one, so that claims apply to encoders of any depth.
+    is the last one and ``penultimate`` the one below it, so that claims apply to encoders of any
+    depth.
     """
     keys = ["method", "half", *_RESULT[:-1]]
     for columns, frame in _probes(cells):
         frame = frame[frame["kind"] == "layer"]
         last = frame["layer"].max()
+        names = {last: ["last"], last - 1: ["penultimate"]}
         for row in _rows(frame):
-            for name in [row["layer"], *(["last"] if row["layer"] == last else [])]:
+            for name in [row["layer"], *names.get(row["layer"], [])]:
                 yield _row(columns, row, row["method"], name)
         halves = frame[frame["layer"] > 0]
         is_upper = halves["layer"] > last / 2
@@ -120,6 +146,7 @@ def _window(row: Row) -> str:
 
 def _row(columns: Row, row: Row, condition: str, layers: int | str) -> Row:
     result = {"condition": condition, "layers": str(layers)} | {name: row[name] for name in _RESULT}
+    result |= {"n": None} if row["metric"] in _CLUSTERS else {}
     is_headline = row["metric"] in HEADLINES[row["protocol"]]
     return columns | result | ({"metric": "score"} if is_headline else {})
 
@@ -152,16 +179,17 @@ def f1_drops(scores: pd.DataFrame, training: str, rank: int, **columns: Any) -> 
     ``resampled``; the whole space is ``first`` 0 of any method. The condition is
     ``<training>_<method>_<first>``; the ``first`` nearest to the rank also comes as
     ``<training>_<method>_rank``, the one halfway between the rank and the last as
-    ``<training>_<method>_middle``. n of a mean is that of the items of all languages, which are
-    fixed and no items themselves.
+    ``<training>_<method>_middle``, the last as ``<training>_<method>_last``. n of a mean is that of
+    the items of all languages, which are fixed and no items themselves.
     """
     means = mean_by(scores, ["method", "first", "seed"], n="sum")
     means = means.sort_values(["method", "first", "seed"])
     whole = {row["seed"]: row for row in reversed(_rows(means[means["first"] == 0]))}
     protocols = [columns["protocol"]] if "protocol" in columns else PROTOCOLS
     firsts = set(scores["first"]) - {0}
-    middle = _nearest(firsts, (rank + max(firsts, default=0)) / 2)
-    places = {"rank": _nearest(firsts, rank), "middle": middle}
+    last = max(firsts, default=0)
+    aims = {"rank": rank, "middle": (rank + last) / 2, "last": last}
+    places = {name: _nearest(firsts, aim) for name, aim in aims.items()}
     for row in _rows(means[means["first"] > 0]):
         drop = {"target": "mean", "metric": "f1_lost", "seed": row["seed"], "n": row["n"]}
         drop |= difference(whole[row["seed"]], row)
@@ -176,18 +204,23 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
 
     These are over training languages (``train``), the others (``zero_shot``) and all. The first and
     the last set of layers also come as ``bottom`` and ``top``, so that claims apply to encoders of
-    any depth.
+    any depth. Means of the baseline also come of ``accuracy``, over words, and of
+    ``majority_accuracy``, that of the most frequent tag.
     """
     scores: dict[tuple[Any, ...], dict[str, Score]] = {}
     sets = list(dict.fromkeys(cell.layers for cell in cells if cell.layers))
     ends = {"bottom": sets[0], "top": sets[-1]} if sets and means else {}
     for cell in cells:
+        of_cell = {"f1": f1_of(cell)}
+        if means and cell.condition == "baseline":
+            of_cell |= label_accuracies(cell)
         for layers in [cell.layers, *(end for end, some in ends.items() if some == cell.layers)]:
             place = (cell.task, cell.source, cell.condition, layers, cell.protocol, cell.seed)
-            scores.setdefault(place, {})[cell.language] = f1_of(cell)
-    names = ("task", "source", "condition", "layers", "protocol", "seed")
+            for metric, score in of_cell.items():
+                scores.setdefault((*place, metric), {})[cell.language] = score
+    names = ("task", "source", "condition", "layers", "protocol", "seed", "metric")
     for place, by_language in scores.items():
-        columns: Row = dict(zip(names, place, strict=True)) | {"metric": "f1"}
+        columns: Row = dict(zip(names, place, strict=True))
         if means:
             trained, codes = columns["source"].split("+"), list(by_language)
             groups = {"train": [code for code in codes if code in trained]}

@@ -21,14 +21,13 @@ import pyarrow as pa
 
 from mbert_atlas.analysis.clustering import linkage_agreement
 from mbert_atlas.analysis.logistic import pairwise_accuracies, split
-from mbert_atlas.analysis.subspaces import random_subspace
 from mbert_atlas.analysis.typology import TypologyProbe
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.papers.liang2021.config import Probe
 from mbert_atlas.progress import track
-from mbert_atlas.randomness import generator
+from mbert_atlas.randomness import generator, random_subspace
 from mbert_atlas.schemas import LANGUAGE_PROBES
 
 Floats = npt.NDArray[np.float32]
@@ -205,8 +204,9 @@ def cluster_languages(space: Space, *, tokens: int, genera: Mapping[str, str]) -
     """Cluster languages by the means of at most ``tokens`` and compare the clusters with genera.
 
     Single-language genera are dropped. Yields ``v_measure``, as ``corrected`` also ``ami`` and
-    ``chance_v_measure``. ``published``: random windows are the mean of ten blocks of raw neurons.
-    Raises :class:`AtlasError` if no two languages share a genus.
+    ``chance_v_measure``; nothing of a window in which there are fewer clusters than genera
+    (:func:`linkage_agreement`), such as one dimension. ``published``: random windows are the mean
+    of ten blocks of raw neurons. Raises :class:`AtlasError` if no two languages share a genus.
     """
     random = generator(space.seed, "similarity")
     of_all = [genera[code] for code in space.vectors]
@@ -225,7 +225,9 @@ def cluster_languages(space: Space, *, tokens: int, genera: Mapping[str, str]) -
     def scores(points: Sequence[npt.NDArray[np.float64]]) -> Iterator[tuple[str, float]]:
         each = [linkage_agreement(some, labels, seed=space.seed) for some in points]
         for metric in metrics:
-            yield metric, float(np.mean([one[metric] for one in each]))
+            value = float(np.mean([one[metric] for one in each]))
+            if not np.isnan(value):
+                yield metric, value
 
     projected, neurons = centroids(space.vectors), centroids(space.neurons)
     for window in track(space.windows, "windows, similarity"):

@@ -23,7 +23,7 @@ _RATES = {
     "third_language_rate": ("in_neither", "tokens"),
     "source_rate": ("in_source", "tokens"),
 }
-"""Numerator and denominator in ``schemas.TOKEN_TRANSLATIONS``."""
+"""Numerator and denominator in ``schemas.TOKEN_TRANSLATIONS``, numbers of tokens."""
 _SCORE = ["value", "n", RESAMPLED]
 Row = dict[str, Any]
 
@@ -108,6 +108,11 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
     sentences, ``corrected`` computes it over the corpus), those of ``_RATES`` (0 to 1), ``n``, and
     ``chosen``, the BLEU-1 by which settings are chosen: of the test set itself under ``published``.
     ``resampled`` has BLEU-1 and the rates on resamples of the sentences, by name.
+
+    A rate is of tokens in sentences, which are clusters: whole sentences are resampled (Davison and
+    Hinkley 1997, section 3.8: tokens within them as well would count their variance twice), and n
+    is the number of tokens, as of all other scores of words. With n sentences instead, a rate of 0
+    in 20 of them could be .25.
     """
     for cell in cells:
         table = read_parquet(cell.path).to_pandas().set_index(["layer", "weight"])
@@ -156,16 +161,22 @@ def measure_translation(
             yield best_place | {"metric": metric, "value": best[column], "n": best["n"]}
         for weight in best_of:
             for rate in ("convert_rate", "translated_rate", "third_language_rate"):
-                yield place | _setting(at[rate_layer, weight], rate)
+                yield from _rate(place, at[rate_layer, weight], rate)
         for (layer, weight), row in at.items():
             if layer == rate_layer and weight < 0:
-                yield place | _setting(row, "source_rate")
+                yield from _rate(place, row, "source_rate")
 
 
 def _setting(row: Row, metric: str) -> Row:
     place = {"condition": f"alpha={row['weight']:g}", "layers": str(row["layer"])}
     score = {"value": row[metric], "n": row["n"], RESAMPLED: row[RESAMPLED][metric]}
     return place | {"metric": metric} | score
+
+
+def _rate(place: Row, row: Row, metric: str) -> Iterator[Row]:
+    """Yield a rate of ``_RATES``, whose n are tokens; without any there is none."""
+    if n := int(row[_RATES[metric][1]]):
+        yield place | _setting(row, metric) | {"n": n}
 
 
 def measure_head(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -185,7 +196,10 @@ def measure_head(cells: Sequence[Cell]) -> Iterator[Row]:
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
     """Yield ``bleu1`` or ``convert_rate`` by layer and weight (Figures 7 and 8)."""
     for place, scores in _translation_scores(cells):
-        yield from (place | _setting(row, metric) for row in scores)
+        for row in scores:
+            yield from (
+                _rate(place, row, metric) if metric in _RATES else [place | _setting(row, metric)]
+            )
 
 
 def measure_by_depth(

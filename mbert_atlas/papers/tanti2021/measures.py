@@ -33,12 +33,14 @@ FOOTNOTE_6 = {
     ("text", "corrected"): ("accuracy", "accuracy_label"),
 }
 """Our score of the fine-tuned encoder, and how it is reported; micro F1 of POS is over spans."""
+_CLUSTERING = {"published": "v_measure", "corrected": "ami"}
 _HYPERPARAMETERS = {
     "head.initial_stddev": "init_std",
     "optimisation.batch_size": "minibatch",
     "optimisation.head_learning_rate": "classifier_lr",
     "optimisation.learning_rate": "encoder_lr",
 }
+Row = dict[str, Any]
 _SCORE = ["metric", "language", "value", "n", RESAMPLED]
 _WEIGHTS = {"gradient_reversal": "grad_rev_lambda", "entropy_maximisation": "entropy_weight"}
 
@@ -47,15 +49,21 @@ def measure_scores(cells: Sequence[Cell], *, by_language: str) -> Iterator[dict[
     """Yield the rows of Tables 1 and 2: the task, and languages of its test set and of Wikipedia.
 
     ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`; the entropy of the language classifier
-    is in nats. Scores of single languages go to the artifact ``by_language``.
+    is in nats. ``majority_accuracy`` is that of the most frequent label; the condition ``chance``
+    has the most that guessing uniformly reaches of macro F1 of languages, 1/k of k. Scores of
+    single languages go to the artifact ``by_language``.
 
     Cells have the files ``labels`` (predictions of the task), ``languages`` (predictions of the
     language classifier, of the target test set and Wikipedia) and ``training`` (the report of
     :func:`mbert_atlas.analysis.probing.probe_features`).
     """
+    chance: dict[tuple[str, str, str], Row] = {}
     for cell in cells:
         yield from _label_scores(cell, by_language)
-        yield from _language_scores(cell)
+        for row in _language_scores(cell):
+            key = cell.task, cell.protocol, row["metric"]
+            if row["condition"] != "chance" or chance.setdefault(key, row) is row:
+                yield row
 
 
 def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
@@ -69,7 +77,7 @@ def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
         if name == headline:
             yield _row(cell, "macro_f1_label", value, n, **more)
         elif name.endswith("accuracy"):
-            yield _row(cell, "accuracy", value, n, **more)
+            yield _row(cell, name.removeprefix("token_"), value, n, **more)
         elif is_pooled and "macro" in name:
             yield _row(cell, f"{name}_label", value, n, **more)
         if is_pooled and name == footnote and cell.condition == "fine_tuned":
@@ -82,13 +90,17 @@ def _language_scores(cell: Cell) -> Iterator[dict[str, Any]]:
     scores = prediction_scores(cell.paths["languages"], unit, "published", resample=True)
     entropies = read_json(cell.paths["training"])[cell.protocol]["entropy"]
     for dataset in ("target", "wikipedia"):
-        pooled = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
+        some = scores[scores["dataset"] == dataset]
+        pooled = some[some["language"] == ALL_LANGUAGES]
         for name, _, value, n, again in pooled[_SCORE].itertuples(index=False, name=None):
             metric = "macro_f1" if name == MACRO_F1[unit, cell.protocol] else name
             if "macro" in name or name.endswith("accuracy"):
                 yield _row(cell, f"{metric}_language_{dataset}", value, n, **{RESAMPLED: again})
         n = int(pooled["n"].iloc[0])
         yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]), n)
+        guessed = 100 / len({*some["language"]} - {ALL_LANGUAGES})
+        place = {"condition": "chance", "seed": None, "n": None}
+        yield _row(cell, f"macro_f1_language_{dataset}", guessed, n) | place
 
 
 def _unit(cell: Cell) -> str:
@@ -102,14 +114,20 @@ def _row(cell: Cell, metric: str, value: float, n: int, **more: Any) -> dict[str
 def measure_clusters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield the rows of Table 3 and of the captions of Figures 3 and 4, in percent.
 
+    ``clustering_*``, which claims are about, is V-measure as ``published``, adjusted mutual
+    information as ``corrected``: V-measure grows with the number of classes, so that labels and
+    languages cannot be compared by it.
+
     Cells have the file ``clusters`` of :func:`mbert_atlas.analysis.projection.cluster_sample`.
     """
     for cell in cells:
         for classes, by_protocol in read_json(cell.paths["clusters"]).items():
             agreement = by_protocol[cell.protocol]
             for name in ("v_measure", "ami", "v_measure_chance"):
-                value, n = 100 * float(agreement[name]), int(agreement["n"])
-                yield _row(cell, f"{name}_{classes}", value, n)
+                row = _row(cell, f"{name}_{classes}", 100 * agreement[name], int(agreement["n"]))
+                yield row
+                if name == _CLUSTERING[cell.protocol]:
+                    yield row | {"metric": f"clustering_{classes}"}
 
 
 def list_choices(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:

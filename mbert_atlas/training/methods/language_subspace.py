@@ -24,7 +24,7 @@ from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.randomness import derive_seed
+from mbert_atlas.randomness import derive_seed, generator, random_subspace
 from mbert_atlas.tasks.base import Batch, Objective, Weight
 from mbert_atlas.training.adjustment import switch_off_dropout
 from mbert_atlas.training.job import FinetuningRun
@@ -54,14 +54,18 @@ class LanguagePreservation(Method):
         if not self._subspace.dropout:
             switch_off_dropout(run.model)
         layers = list(range(self._subspace.first_layer, self._subspace.last_layer + 1))
-        weighted = torch.from_numpy(self._weighted(run.model.encoder.config.hidden_size, layers))
+        dims, seed = run.model.encoder.config.hidden_size, run.job.seed
+        weighted = torch.from_numpy(self._weighted(dims, layers, seed))
         original = self._original(run, layers, weighted)
         run.objective = Preserving(run.objective, layers, weighted, original, self._subspace.weight)
         digest = sha256_of(self._path / "densray_basis.npy")
         self.fingerprint = f"subspace {digest} {self._subspace.model_dump_json()}"
 
-    def _weighted(self, dims: int, layers: Sequence[int]) -> npt.NDArray[np.float32]:
-        """Return each layer's first directions times their fraction of the eigenvalues."""
+    def _weighted(self, dims: int, layers: Sequence[int], seed: int) -> npt.NDArray[np.float32]:
+        """Return each layer's first directions times their fraction of the eigenvalues.
+
+        Random directions have the same weights: only what they point to differs.
+        """
         stored = load_arrays(self._path)
         basis, values = stored.dense("densray_basis"), stored.dense("densray_values")
         if basis.shape[1] != dims or not set(layers) <= set(range(len(basis))):
@@ -74,7 +78,11 @@ class LanguagePreservation(Method):
             )
         kept = values[layers, : self._subspace.dims]
         shares = kept / kept.sum(axis=1, keepdims=True)
-        weighted = basis[layers, :, : self._subspace.dims] * shares[:, None]
+        columns = basis[layers, :, : self._subspace.dims]
+        if self._subspace.directions == "random":
+            draws = [generator(seed, "random directions", layer) for layer in layers]
+            columns = np.stack([random_subspace(draw, *columns.shape[1:]) for draw in draws])
+        weighted = columns * shares[:, None]
         return np.ascontiguousarray(weighted, dtype=np.float32)
 
     def _original(

@@ -6,7 +6,7 @@ from planned_files import table, writes
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.papers.liang2021.artifacts import METHODS, probing, seeds_of
-from mbert_atlas.papers.liang2021.probes import windows_of
+from mbert_atlas.papers.liang2021.probes import Window, windows_of
 from mbert_atlas.schemas import LANGUAGE_PROBES, SUBSPACE_SCORES
 
 METRICS = {
@@ -23,6 +23,8 @@ def probes(plan, encoder, languages, probe):
     layers = {*options["layers"], options["full_layer"]}
     windows = [(layer, some) for layer in layers for some in windows_of(options, layer, 768)]
     places = [(layer, window) for layer, some in windows for window in some]
+    if probe == "typology":
+        places.append((options["full_layer"], Window("majority", 0, 0)))
     seeds = seeds_of(plan, languages)
     rows = [
         {"protocol": protocol, "method": method, "metric": METRICS[probe][protocol]}

@@ -1,12 +1,20 @@
 """The section of the paper: what does not fit is named."""
 
-import pytest
-from configs import ROOT, config, config_errors
+from itertools import pairwise
 
+import pyarrow as pa
+import pytest
+from configs import LANGUAGES, ROOT, config, config_errors
+
+from mbert_atlas import papers
+from mbert_atlas.cells import Cell
+from mbert_atlas.files import write_parquet
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers.liang2021 import artifacts
+from mbert_atlas.papers.liang2021.measures import measure_windows
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import RunTable
+from mbert_atlas.schemas import LANGUAGE_PROBES
 
 PAPER = "liang2021:\n  "
 
@@ -39,6 +47,31 @@ PAPER = "liang2021:\n  "
 )
 def test_a_mistake_is_one_sentence_with_key_and_correction(tmp_path, text, sentence):
     assert sentence in config_errors(tmp_path, text)
+
+
+@pytest.mark.parametrize("presets", [[], ["demo"], ["small"], ["small", "small-scratch"]])
+def test_windows_that_claims_compare_are_different_in_every_preset(tmp_path, presets):
+    paths = [ROOT / f"config/{preset}.yaml" for preset in presets]
+    plan = Plan(papers.load(paths, ROOT), LANGUAGES, home=ROOT)
+    paper = artifacts.section(plan)
+    place = {"kind": "first", "protocol": "corrected", "method": "lda", "layer": paper.layers}
+    number = {"metric": "accuracy", "value": 1.0, "n": 9, "seed": 1, "start": 0}
+    rows = [place | number | {"stop": size} for size in paper.probing.sizes]
+    write_parquet(pa.Table.from_pylist(rows, LANGUAGE_PROBES), tmp_path / "probes")
+    for model in paper.encoders:
+        count = len(plan.config.datasets[paper.tokens.texts[model]].languages)
+        cell = Cell(task="identification", model=model, path=str(tmp_path / "probes"))
+        conditions = [
+            row["condition"].removeprefix("lda_")
+            for row in measure_windows([cell], paper.layers, {model: count})
+        ]
+        # The name by the number of languages follows that by the dimensions.
+        named = [pair for pair in pairwise(conditions) if pair[1].startswith("first-")]
+        sizes = {name: int(window.partition("-")[2]) for window, name in named}
+        names = [f"first-{name}" for name in ("quarter", "half", "languages", "double")]
+        assert list(sizes) == names
+        steps = [1, *sizes.values()]
+        assert all(larger >= 1.5 * smaller for smaller, larger in pairwise(steps)), sizes
 
 
 def test_what_the_regulariser_holds_to_differs_by_protocol():

@@ -46,7 +46,11 @@ def test_genera_are_compared_with_random_groups(demo):
 
 
 def test_every_layer_is_probed(highlights):
-    assert set(scores(highlights, "figure3").layers) == {*"01234", "lower", "upper", "last"}
+    assert set(scores(highlights, "figure3").layers) == {
+        *"01234",
+        *("lower", "upper"),
+        *("penultimate", "last"),
+    }
 
 
 def test_every_figure_and_table_has_its_cells(demo):
@@ -60,6 +64,12 @@ def test_every_figure_and_table_has_its_cells(demo):
         assert set(frame.protocol) == {"published", "corrected"}
         english = frame[(frame.target == "en") & (frame.condition == "baseline")]
         assert english["value"].min() > 60, english
+    means = numbers(demo, "table1")
+    control = means[means.condition == "l_dar_random"]
+    assert set(zip(control.task, control.source, strict=True)) == {("pos", "en")}
+    baseline = means[(means.condition == "baseline") & (means.target == "train")]
+    by_metric = baseline.groupby("metric")["value"].min()
+    assert by_metric["accuracy"] > by_metric["majority_accuracy"] + 5, by_metric
     assert set(numbers(demo, "table6").layers) == {"", "1-2", "3-4", "bottom", "top"}
     figures = list((demo / "results/demo/figures/liang2021").glob("figure*.svg"))
     assert len(figures) == 5 * 2

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.workflow
 def test_runs_at_paper_scale(repository):
     planned = jobs(snakemake(repository, "liang2021", "-n", "--forceall"))
     transfer = 2 * 2 * (1 + 2 + 3 * 2)  # tasks, sources; baseline, L-DAR by protocol, on thirds
+    transfer += 3 * 2  # its control
     removal = 2 * 2 * 4  # tasks, methods, numbers of directions
     assert planned["finetune_unsaved"] == 5 * (transfer + removal)
     assert "finetune" not in planned  # predictions are all that is read

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from seqeval.metrics import f1_score
 
 from mbert_atlas.analysis.measurements import write_measurements
+from mbert_atlas.analysis.scoring import label_accuracies
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import write_parquet
 from mbert_atlas.languages import Languages
@@ -86,10 +87,79 @@ def test_gains_over_the_baseline_and_where_they_reach_zero(cells):
         ("published", "densray_30-40"): 5.0,
         ("corrected", "densray_10-20"): 15.0,
     }
-    found = {row["protocol"]: row for row in rows if row["metric"] == "dimensionality"}
-    assert found["published"]["value"] == 20  # later gains do not count
-    assert found["corrected"]["value"] == 20  # no window without a gain: the end of the last one
-    assert {row["condition"] for row in found.values()} == {"densray"}
+    found = [row for row in rows if row["metric"].startswith("dimensionality")]
+    # Later gains do not count. There is no window without a gain as corrected: it may be larger.
+    assert {(row["protocol"], row["metric"], row["value"]) for row in found} == {
+        ("published", "dimensionality", 20),
+        ("corrected", "dimensionality_censored", 20),
+    }
+    assert {(row["condition"], row["n"]) for row in found} == {("densray", 10)}
+
+
+def test_a_curve_without_an_end_in_one_seed_has_no_dimensionality(tmp_path):
+    """Nor if seeds have separate files, as random sets of languages; steps are of the grid."""
+    baseline = ("corrected", "densray", 4, "baseline", 0, 2, "accuracy", 50.0)
+    names, cells = LANGUAGE_PROBES.names, []
+    for seed, gains in ((1, (5, 0, 5)), (2, (5, 5, 5))):
+        windows = [
+            ("corrected", "densray", 4, "window", start, start + 2, "accuracy", 50.0 + gain)
+            for start, gain in enumerate(gains)
+        ]
+        rows = [dict(zip(names, (*row, 100, seed), strict=True)) for row in (baseline, *windows)]
+        path = tmp_path / f"random{seed}.parquet"
+        write_parquet(pa.Table.from_pylist(rows, LANGUAGE_PROBES), path)
+        place = {"task": "identification", "model": "mbert", "language": "random"}
+        cells.append(Cell(**place, path=str(path)))
+    found = [
+        (row["metric"], row["seed"], row["value"], row["n"])
+        for row in measures.measure_gains(cells, 4)
+        if row["metric"] != "score_gain"
+    ]
+    assert found == [("dimensionality_censored", 1, 1, 1), ("dimensionality_censored", 2, 4, 1)]
+    (first,) = (row for row in measures.measure_gains(cells[:1], 4) if row["metric"][0] == "d")
+    assert (first["metric"], first["value"]) == ("dimensionality", 1)
+
+
+OF_16 = {"quarter": 5, "half": 10, "languages": 15, "double": 40}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "languages"),
+    [
+        ([1, *range(10, 201, 10)], {"quarter": 30, "half": 50, "languages": 100, "double": 200}),
+        ([1, 5, 10, 15, 20, 40, 80, 160], OF_16),
+        ([1, 10, 20], {"quarter": 1, "half": 10, "languages": 20}),
+        ([10, 20], {"half": 10, "languages": 20}),
+    ],
+)
+def test_windows_by_the_number_of_languages_are_all_different(tmp_path, sizes, languages):
+    count = {200: 104, 160: 16, 20: 22}[sizes[-1]]
+    rows = [("corrected", "lda", 4, "first", 0, size, "accuracy", 1.0 * size) for size in sizes]
+    cells = probes(tmp_path / "probes.parquet", rows, task="identification")
+    found = {
+        row["condition"].removeprefix("lda_first-"): row["value"]
+        for row in measures.measure_windows(cells, 4, {"mbert": count})
+        if row["condition"].startswith("lda_first-")
+    }
+    assert found == languages
+
+
+def test_languages_that_are_clustered_are_no_items(tmp_path):
+    """V-measure of ten languages is no share of ten: it has no binomial error."""
+    rows = [
+        ("corrected", "lda", 4, kind, 0, 10, metric, 50.0)
+        for kind in ("first", "layer", "window", "baseline")
+        for metric in ("ami", "v_measure", "chance_v_measure")
+    ]
+    cells = probes(tmp_path / "probes.parquet", rows, task="similarity")
+    for found in (
+        measures.measure_windows(cells, 4, {"mbert": 10}),
+        measures.measure_layers(cells),
+        (row for row in measures.measure_gains(cells, 4) if row["metric"].endswith("_gain")),
+    ):
+        found = list(found)
+        assert found
+        assert {row["n"] for row in found} == {None}
 
 
 def test_the_authors_bonus_is_only_in_gains_of_densray(tmp_path):
@@ -118,7 +188,7 @@ def test_the_authors_bonus_is_only_in_gains_of_densray(tmp_path):
             for metric in ("score_gain", "v_measure_gain")
         },
         **{
-            (protocol, method, "dimensionality"): 10
+            (protocol, method, "dimensionality_censored"): 10
             for protocol in ("published", "corrected")
             for method in ("densray", "lda")
         },
@@ -131,7 +201,7 @@ def test_the_authors_bonus_is_only_in_gains_of_densray(tmp_path):
 def test_halves_of_the_layers_exclude_the_embeddings(cells):
     values = {row["layers"]: row["value"] for row in measures.measure_layers(cells)}
     layers = {"0": 50, "1": 99, "2": 97, "3": 94, "4": 88}
-    assert values == layers | {"lower": 98, "upper": 91, "last": 88}
+    assert values == layers | {"lower": 98, "upper": 91, "penultimate": 94, "last": 88}
 
 
 def test_f1_drops_from_the_whole_space_of_the_same_seed():
@@ -161,6 +231,7 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
         ("frozen_densray_50", 1): (10.0, 9),
         ("frozen_densray_middle", 1): (10.0, 9),
         ("frozen_lda_80", 1): (30.0, 18),
+        ("frozen_lda_last", 1): (30.0, 18),
         ("frozen_densray_20", 2): (10.0, 9),
         ("frozen_densray_rank", 2): (10.0, 9),
     }
@@ -185,6 +256,8 @@ def cell(language, protocol="published", **changes):
 def test_means_over_languages_of_training_and_others(monkeypatch):
     scores = {"en": 90.0, "de": 80.0, "fr": 60.0, "hi": 40.0}
     monkeypatch.setattr(measures, "f1_of", lambda cell: {"value": scores[cell.language], "n": 7})
+    half = {name: {"value": 50.0, "n": 7} for name in ("accuracy", "majority_accuracy")}
+    monkeypatch.setattr(measures, "label_accuracies", lambda cell: half)
     cells = [cell(language, layers=layers) for layers in ("", "1-2", "3-4") for language in scores]
     rows = list(measures.measure_preservation(cells, means=True))
     whole = {row["target"]: row["value"] for row in rows if row["layers"] == ""}
@@ -192,6 +265,18 @@ def test_means_over_languages_of_training_and_others(monkeypatch):
     items = {row["target"]: row["n"] for row in rows if row["layers"] == ""}
     assert items == {"train": 14, "zero_shot": 14, "all": 28}  # of two and four languages
     assert {row["layers"] for row in rows} == {"", "1-2", "3-4", "bottom", "top"}
+    assert {row["metric"] for row in rows} == {"f1"}
+    baseline = [replace(one, condition="baseline") for one in cells[:4]]
+    found = {
+        (row["metric"], row["target"]): (row["value"], row["n"])
+        for row in measures.measure_preservation(baseline, means=True)
+        if row["target"] != "all"
+    }
+    assert found == {
+        ("f1", "train"): (85.0, 14),
+        ("f1", "zero_shot"): (50.0, 14),
+        **{(name, target): (50.0, 14) for name in half for target in ("train", "zero_shot")},
+    }
     by_language = list(measures.measure_preservation(cells[:4], means=False))
     assert {row["target"]: row["value"] for row in by_language} == scores | {"avg": 67.5}
 
@@ -217,8 +302,13 @@ def test_tags_count_as_seqeval_does_or_as_words(tmp_path):
     assert (published["value"], published["n"]) == (pytest.approx(100 * expected), 6)
     assert (corrected["value"], corrected["n"]) == (pytest.approx(500 / 6), 6)
     assert published["value"] != corrected["value"]
+    labels = label_accuracies(cell("en", path=str(tmp_path / "predictions.parquet")))
+    assert {name: (score["value"], score["n"]) for name, score in labels.items()} == {
+        "accuracy": (pytest.approx(500 / 6), 6),
+        "majority_accuracy": (pytest.approx(200 / 6), 6),  # two of six are nouns
+    }
     # With one sentence every resample is the test set.
-    for score in (published, corrected):
+    for score in (published, corrected, *labels.values()):
         assert score["resampled"] == pytest.approx(np.full(400, score["value"]), abs=1e-4)
 
 
@@ -274,7 +364,7 @@ def test_figure_4_has_frozen_and_fine_tuned_lines_in_one_panel(tmp_path, monkeyp
     assert {(row.condition, row.protocol): row.value for row in frame.itertuples()} == {
         (f"{training}_lda_{first}", protocol): value
         for training, value in (("frozen", 20.0), ("tuned", 2.0))
-        for first in ("20", "rank", "middle")
+        for first in ("20", "rank", "middle", "last")
         for protocol in ("published", "corrected")
     }
     drawn = curves(frame, "figure4", "corrected")

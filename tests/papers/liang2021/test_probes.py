@@ -308,6 +308,18 @@ def test_published_random_similarity_is_of_raw_neurons(offset):
         assert found[method, "published", "baseline", 0, 3] == pytest.approx(np.mean(every))
 
 
+def test_clusters_of_one_dimension_have_no_score():
+    random = np.random.default_rng(2)
+    codes = ["bg", "ru", "de", "en", "hi", "ur"]
+    vectors = {code: random.normal(size=(9, DIMS)).astype(np.float32) for code in codes}
+    genera = dict(zip(codes, ["Slavic"] * 2 + ["Germanic"] * 2 + ["Indic"] * 2, strict=True))
+    windows, drawn = [Window("first", 0, 1), Window("first", 0, 3)], [Window("random", 0, 1)]
+    for protocol in ("published", "corrected"):
+        own = space(vectors, windows, drawn, protocol)
+        scores = list(cluster_languages(own, tokens=9, genera=genera))
+        assert {window for window, *_ in scores} == {windows[1]}
+
+
 def test_published_lda_continues_with_raw_neurons(tmp_path):
     # Three languages have two directions; the columns [2:] of the stacked space are neurons.
     vectors = toy(["bg", "de", "ru"])

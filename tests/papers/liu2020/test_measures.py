@@ -29,8 +29,9 @@ from mbert_atlas.papers.liu2020.measures import (
     samples,
 )
 from mbert_atlas.plan.plan import Plan
-from mbert_atlas.scorecard.cells import measured_cells, read_cells
+from mbert_atlas.scorecard.cells import KEY, Measured, measured_cells, read_cells
 from mbert_atlas.scorecard.claims import cells_of, read_claims
+from mbert_atlas.scorecard.estimates import Evidence
 
 Row = dict[str, Any]
 SETTINGS: Any = {"layers": 2, "best_of": [1.0, 2.0], "score_layer": 2, "rate_layer": 1}
@@ -169,6 +170,32 @@ def test_tokens_of_the_source_language_are_counted_with_negative_weights(tmp_pat
         [row for row in rows if row["metric"] == "source_rate"], "condition", "layers", "protocol"
     )
     assert found == {("alpha=-1", "1", protocol): 0.95 for protocol in PROTOCOLS}
+
+
+def test_rates_count_tokens_and_a_perfect_rate_is_known_to_that_many(tmp_path: Path) -> None:
+    """20 sentences of 20 tokens, none of a third language: at most 5% of the tokens are."""
+    table = translations().assign(n=20, tokens=400, in_neither=0, converted=0, translated=0)
+    table["resampled_in_neither"] = [[0.0] * 2] * len(table)
+    cell = Cell(source="en", language="de", path=parquet(tmp_path, table))
+    rows = {
+        row["metric"]: row
+        for row in measure_translation([cell], **SETTINGS)
+        if (row["condition"], row["protocol"]) == ("alpha=1", "corrected")
+    }
+    assert "translated_rate" not in rows  # of no converted token
+    assert {name: row["n"] for name, row in rows.items()} == {
+        "convert_rate": 10,
+        "third_language_rate": 400,
+    }
+    row = rows["third_language_rate"]
+    key = tuple(str(row.get(name, "")) for name in KEY)
+    evidence = Evidence({key: Measured({None: 0.0}, row["n"], {None: [0.0] * 400})}, [])
+    # By hand: 2 of 404 tokens, error of one token of 400, t of 399 degrees of freedom.
+    share, quantile = 2 / 404, 1.9659
+    end = np.log(share / (1 - share)) + quantile / 400 / (share * (1 - share))
+    interval = evidence.estimate({key: 1.0}).interval(0.05)
+    assert interval == pytest.approx((0, 1 / (1 + np.exp(-end))), abs=1e-5)
+    assert interval[1] < 0.02
 
 
 def test_bleu_by_depth_is_a_mean_over_layers(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def values(rows):
     return {
         (row.get("artifact", ""), row["metric"]): (row["value"], row["n"])
         for row in rows
-        if not row.get("target")
+        if not row.get("target") and row["condition"] != "chance"
     }
 
 
@@ -94,15 +94,38 @@ def test_tokens_are_scored_as_spans_of_subwords_or_as_words(tmp_path):
     expected = 100 * metrics.f1_score(*flat, average="macro")
     assert corrected["", "macro_f1_language_wikipedia"] == (pytest.approx(expected), 5)
     assert corrected["", "token_accuracy_language_target"] == (80, 5)
+    # Three of five subwords, two of four words are nouns.
+    assert published["", "majority_accuracy"] == (pytest.approx(60), 5)
+    assert corrected["", "majority_accuracy"] == (50, 4)
 
     # A resample with either sentence once is the test set; one language has a single sentence.
     (once,) = np.nonzero((resamples(["0", "1"]) == 1).all(axis=1))
     for row in measure_scores([experiment(tmp_path, "udpos", "published")], by_language="b"):
-        if row["metric"].startswith("entropy"):
+        if row["metric"].startswith("entropy") or row["condition"] == "chance":
             assert "resampled" not in row
         else:
             again = row["resampled"] if row.get("target") else row["resampled"][once]
             assert again == pytest.approx(np.full(len(again), row["value"]), abs=1e-4)
+
+
+def test_chance_of_languages_has_no_seed_and_no_items(tmp_path):
+    classes(tmp_path / "labels", [("xnli", "en", "1", "neutral", "neutral")])
+    codes = {"target": ["en", "hi", "hi", "hi"], "wikipedia": ["en", "hi", "ur", "ur"]}
+    rows = [
+        (name, code, f"{n}", code, "en") for name in codes for n, code in enumerate(codes[name])
+    ]
+    classes(tmp_path / "languages", rows)
+    report(tmp_path)
+    cells = [experiment(tmp_path, "xnli", "published", name) for name in ("initial", "fine_tuned")]
+    rows = [row for row in measure_scores(cells, by_language="b") if row["condition"] == "chance"]
+    assert [(row["metric"], row["value"], row["seed"], row["n"]) for row in rows] == [
+        ("macro_f1_language_target", 50, None, None),
+        ("macro_f1_language_wikipedia", pytest.approx(100 / 3), None, None),
+    ]
+    # By hand: whoever guesses uniformly is right in 1/k of each class, and F1 is at most that.
+    gold = np.repeat(np.arange(3), [700, 200, 100])
+    guesses = np.random.default_rng(1).integers(3, size=len(gold))
+    assert metrics.f1_score(gold, guesses, average="macro") < 1 / 3 + 0.03
 
 
 def test_stray_languages_count_as_published_only(tmp_path):
@@ -134,6 +157,7 @@ def test_clusters_and_points(tmp_path):
         measured = values(measure_clusters([experiment(tmp_path, "udpos", protocol)]))
         assert measured["", "v_measure_label"] == (v_measure, 40)
         assert measured["", "ami_language_wikipedia"] == (12.5, 40)
+        assert measured["", "clustering_label"] == (v_measure if v_measure == 50 else 12.5, 40)
     assert counts(count_points([experiment(tmp_path, "xnli", "published")])) == {
         (task, ""): 40 for task in ("xnli", "wikipedia")
     }
