@@ -1,11 +1,13 @@
 """Rows of the tables and figures, from scores by hand."""
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from configs import ROOT, config
 from planned_files import PlannedFiles
@@ -13,7 +15,7 @@ from planned_files import PlannedFiles
 from mbert_atlas.arrays import Ragged, TokenStore, save_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.files import write_json
+from mbert_atlas.files import write_parquet
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers.liu2020 import measures
 from mbert_atlas.papers.liu2020.figures import convert_rates, curves, from_english
@@ -29,6 +31,7 @@ from mbert_atlas.papers.liu2020.measures import (
     samples,
 )
 from mbert_atlas.plan.plan import Plan
+from mbert_atlas.schemas import DICTIONARY
 from mbert_atlas.scorecard.cells import measured_cells, read_cells
 from mbert_atlas.scorecard.claims import cells_of, read_claims
 
@@ -62,17 +65,24 @@ def parquet(folder: Path, frame: pd.DataFrame) -> str:
     return str(folder / "table.parquet")
 
 
-def test_a_fitted_head_is_measured_by_language(tmp_path: Path) -> None:
-    card = {"masked_accuracy": 40.0, "by_language": {"de": 30.0, "en": 50.0}, "n": 200}
-    write_json({**card, "most_frequent": 4.0}, tmp_path / "card.json")
-    rows = list(measure_head([Cell(condition="fitted_head", path=str(tmp_path / "card.json"))]))
-    assert [(row["metric"], row["target"], row["value"]) for row in rows] == [
-        ("masked_accuracy", "all", 40.0),
-        ("masked_accuracy", "de", 30.0),
-        ("masked_accuracy", "en", 50.0),
-        ("most_frequent", "all", 4.0),
-    ]
-    assert {(row["condition"], row["n"]) for row in rows} == {("fitted_head", 200)}
+def test_the_head_is_measured_by_language(tmp_path: Path) -> None:
+    by_language = {"de": ([7, 7, 8, 9], [8, 7, 8, 9]), "en": ([4, 4, 5], [4, 4, 4])}
+    frame = pd.concat(
+        pd.DataFrame({"language": code, "row": 20, "gold": gold, "prediction": prediction})
+        for code, (gold, prediction) in by_language.items()
+    )
+    rows = list(measure_head([Cell(condition="head", path=parquet(tmp_path, frame))]))
+    assert by(rows, "target", "metric") == pytest.approx(
+        {
+            ("de", "masked_accuracy"): 75,
+            ("de", "most_frequent_accuracy"): 50,
+            ("en", "masked_accuracy"): 200 / 3,
+            ("en", "most_frequent_accuracy"): 200 / 3,
+        }
+    )
+    assert {(row["target"], row["n"]) for row in rows} == {("de", 4), ("en", 3)}
+    for row in rows:  # one row of texts is all that there is to draw
+        assert row["resampled"] == pytest.approx(np.full(400, row["value"]), rel=1e-5)
 
 
 def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:
@@ -82,8 +92,18 @@ def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:
         for layer, source, mrr in [(0, "en", 0.1), (0, "de", 0.2), (1, "en", 0.3), (1, "de", 0.5)]
         for centred in (False, True)
     ]
-    path = parquet(tmp_path, pd.DataFrame(rows))
-    found = list(measure_retrieval([Cell(condition="bert", seed=1, language="de", path=path)]))
+    words = pa.table([["a", "a", "b"], ["x", "y", "z"]], schema=DICTIONARY)
+    write_parquet(words, tmp_path / "d.parquet")
+    paths = {"ranks": parquet(tmp_path, pd.DataFrame(rows)), "dictionary": f"{tmp_path}/d.parquet"}
+    found = list(measure_retrieval([Cell(condition="bert", seed=1, language="de", paths=paths)]))
+    chance = [row for row in found if row["metric"] == "mrr_by_chance"]
+    # x, y, z among a and b: 1 or 1/2, each half the time; a has two of three translations.
+    from_german, from_english = 3 / 4, (5 / 6 + (1 + 1 / 2 + 1 / 3) / 3) / 2
+    both = {"published": from_german, "corrected": (from_german + from_english) / 2}
+    assert by(chance, "protocol", "target") == pytest.approx(
+        {(name, code): 100 * both[name] for name in both for code in ("de", "avg")}
+    )
+    found = [row for row in found if row["metric"] == "mrr"]
     assert_resampled(found)
     for target in ("de", "avg"):
         own = [row for row in found if row["target"] == target]
@@ -122,7 +142,7 @@ def test_the_drop_is_relative(monkeypatch: pytest.MonkeyPatch) -> None:
 def translations() -> pd.DataFrame:
     """Two layers and two weights; the test set likes layer 1, the development set layer 2."""
     table = pd.DataFrame(
-        {"protocol": protocol, "part": part, "layer": layer, "weight": weight}
+        {"protocol": protocol, "part": part, "layer": layer, "weight": weight, "seed": np.nan}
         | {"mean_bleu": bleu, "corpus_bleu": bleu + 1, "converted": 3 * weight, "counted": 10}
         | {"n": 7, "tokens": 20, "in_source": 19, "in_neither": layer, "translated": weight}
         | {"samples": [f"{protocol} {layer} {weight:g}"] if part == 0 else []}
@@ -132,7 +152,7 @@ def translations() -> pd.DataFrame:
         for weight in (1.0, 2.0)
         for bleu in [10 * weight + (5 if layer == favourite else 0)]
     )
-    numbers = table.columns[4:-1].drop("n")
+    numbers = table.columns[5:-1].drop("n")
     again = {f"resampled_{name}": [[value] * 2 for value in table[name]] for name in numbers}
     return table.assign(**again)
 
@@ -169,6 +189,21 @@ def test_tokens_of_the_source_language_are_counted_with_negative_weights(tmp_pat
         [row for row in rows if row["metric"] == "source_rate"], "condition", "layers", "protocol"
     )
     assert found == {("alpha=-1", "1", protocol): 0.95 for protocol in PROTOCOLS}
+
+
+def test_shifts_by_random_vectors_are_conditions_of_their_own(tmp_path: Path) -> None:
+    table = translations()
+    control = [table.assign(seed=float(seed), converted=seed) for seed in (1, 2)]
+    cell = Cell(source="en", language="de", path=parquet(tmp_path, pd.concat([table, *control])))
+    rows = list(measure_translation([cell], **SETTINGS))
+    without = Cell(source="en", language="de", path=parquet(tmp_path, table))
+    assert len(rows) - len(list(measure_translation([without], **SETTINGS))) == 2 * 2 * 2 * 2
+    found = by([row for row in rows if "seed" in row], "condition", "seed", "metric", "protocol")
+    for seed, protocol in product((1, 2), PROTOCOLS):
+        for weight in (1, 2):
+            place = (f"alpha={weight}+random_shift", seed)
+            assert found[*place, "convert_rate", protocol] == pytest.approx(seed / 10)
+            assert found[*place, "translated_rate", protocol] == pytest.approx(weight / seed)
 
 
 def test_bleu_by_depth_is_a_mean_over_layers(tmp_path: Path) -> None:
@@ -210,13 +245,15 @@ def test_weights_are_chosen_on_development_sets(tmp_path: Path) -> None:
     }
     table = pd.DataFrame(
         [
-            {"dataset": dataset, "language": language}
+            {"dataset": dataset, "language": language, "shift": "means"}
             | {"weight": float(weight), "right": count, "n": 10, "resampled": [10.0 * count] * 2}
             for (dataset, language), counts in right.items()
             for weight, count in enumerate(counts)
         ]
     )
-    paths = {"shifted": parquet(tmp_path, table)}
+    worse = table.assign(shift="random", right=table["right"] - table["weight"])
+    worse["resampled"] = [[10.0 * count] * 2 for count in worse["right"]]
+    paths = {"shifted": parquet(tmp_path, pd.concat([table, worse]))}
     cells = [
         Cell(condition="upper", seed=1, protocol=protocol, paths=paths) for protocol in PROTOCOLS
     ]
@@ -231,6 +268,10 @@ def test_weights_are_chosen_on_development_sets(tmp_path: Path) -> None:
     assert found["corrected", "upper+mds", "fr", "accuracy"] == 20
     assert found["corrected", "upper+mds", "fr", "shift_weight_alpha"] == 2
     assert ("published", "upper+mds", "en", "accuracy") not in found
+    # Its weights are chosen by its scores: 4, 5 and 5 of German, the first of equals.
+    assert found["published", "upper+random_shift", "de", "shift_weight_alpha"] == 1
+    assert found["published", "upper+random_shift", "de", "accuracy"] == 50
+    assert found["corrected", "upper+random_shift", "fr", "accuracy"] == 70
 
 
 def sentences() -> TokenStore:
