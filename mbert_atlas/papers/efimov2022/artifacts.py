@@ -1,6 +1,7 @@
 """Tables 1 to 9, Figures 1 and 2, section 5.4: measurements and plots."""
 
 import re
+from dataclasses import replace
 from functools import partial
 
 from mbert_atlas.cells import Cell
@@ -149,14 +150,28 @@ def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
         options=lambda: table.model_dump(include={"against", "gains_over"}),
         columns={"model": table.model},
     )
+    floor = [_floor(plan, table)] if name == "table3" else []
     return table_artifact(
         name,
         title,
-        [measurement],
+        [measurement, *floor],
         figures=[plan.transfer_figure(PAPER, name, title, conditions)],
         conditions=conditions,
         highlight=name == "table2",
     )
+
+
+def _floor(plan: Plan, table: TransferTable) -> Measurement:
+    """Return the score of giving all words one tag, from the gold tags of one run per language."""
+
+    def cells() -> list[Cell]:
+        originals = [cell for cell in plan.transfer_cells(table) if cell.condition == "original"]
+        by_test = {(cell.task, cell.language, cell.protocol): cell for cell in originals}
+        return [replace(cell, seed=None) for cell in by_test.values()]
+
+    columns = {"model": table.model}
+    measure = f"papers.{PAPER}.measures:measure_constant"
+    return Measurement("table3_constant", measure, cells, columns=columns)
 
 
 def _by_language(plan: Plan, table: TransferTable) -> dict[str, str]:
