@@ -20,6 +20,7 @@ _WORDS = {
 }
 _PHRASES = {
     "accuracy_drop_percent": "relative accuracy drop (%)",
+    "adjusted-shuffled": "adjusted on shuffled pairs (control)",
     "adjusted_continual": "adjusted, continual",
     "aggregation_avg": "aggregation: average",
     "aggregation_end": "aggregation: last subword",
@@ -76,6 +77,7 @@ _PHRASES = {
     "minibatch": "batch size",
     "mlqa_translated_squad": "MLQA, fine-tuned on translated SQuAD",
     "mrr": "MRR (%)",
+    "mrr_by_chance": "MRR by chance (%)",
     "n_draws": "combinations tried",
     "n_grid_trials": "combinations in the grid",
     "n_items": "examples",
@@ -118,6 +120,7 @@ _ENDINGS = {
     "_low": ", lower end of its interval",
     "_high": ", upper end of its interval",
     "+mds": ", with shift",
+    "+random_shift": ", with a random shift (control)",
     ":qa": "",
 }
 _COMPARISONS = {

@@ -109,6 +109,7 @@ SIMILARITIES = _schema(
 )
 TOKEN_TRANSLATIONS = _schema(
     (_TEXT, "source target protocol"),  # whose language means
+    (_LONG, "seed"),  # of a random vector as long as the difference of means; null: the difference
     (_INT, "part layer"),  # number of the sentences' dataset; the hidden state that was shifted
     (_DOUBLE, "weight"),  # of the shift
     (_LONG, "n"),  # sentences
@@ -122,8 +123,14 @@ TOKEN_TRANSLATIONS = _schema(
     (_FLOATS, "resampled_corpus_bleu resampled_mean_bleu resampled_converted resampled_counted"),
     (_FLOATS, "resampled_tokens resampled_in_source resampled_in_neither resampled_translated"),
 )
+MASKED_PREDICTIONS = _schema(
+    (_TEXT, "language"),
+    (_LONG, "row"),  # of the token store
+    (_LONG, "gold prediction"),  # ids of subwords
+)
 SHIFTED_SCORES = _schema(
     (_TEXT, "dataset language protocol"),
+    (_TEXT, "shift"),  # by the difference of means, or by a random vector as long: means, random
     (_INT, "layer"),
     (_DOUBLE, "weight"),
     (_LONG, "right n"),

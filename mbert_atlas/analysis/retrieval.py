@@ -1,5 +1,7 @@
 """Word retrieval: ranks of translations by cosine similarity of word vectors."""
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,26 @@ def translation_ranks(
             ahead[0][part] += np.count_nonzero(cosines > of_rows, axis=1)
             ahead[1] += np.count_nonzero(cosines > of_columns, axis=0)
     return (1 + ahead[0]) / 2, (1 + ahead[1]) / 2
+
+
+def mrr_by_chance(queries: Sequence[str], translations: Sequence[str]) -> float:
+    """Return the expected mean reciprocal rank, 0 to 1, if candidates are in random order.
+
+    The words of each pair are parallel; candidates are all translations, and the best rank counts.
+    """
+    # Of N candidates, g of them right, the best comes after rank r with the probability
+    # (N-g)/N (N-g-1)/(N-1) ... of r factors. N = 3, g = 2: 1, 1/3, 0, so that it has rank 1 in 2/3
+    # of orders and rank 2 in 1/3, which is 2/3 + 1/3 / 2 = 5/6.
+    pairs = {*zip(queries, translations, strict=True)}
+    size = len({translation for _, translation in pairs})
+    of_query = Counter(query for query, _ in pairs)
+    expected = 0.0
+    for right, number in Counter(of_query.values()).items():
+        earlier = np.arange(size - right + 1)
+        after = np.cumprod((size - right - earlier) / (size - earlier))
+        first = -np.diff(after, prepend=1.0)
+        expected += number * float((first / (1 + earlier)).sum())
+    return expected / len(of_query)
 
 
 def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -> None:

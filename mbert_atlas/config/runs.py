@@ -32,6 +32,8 @@ class AdjustmentRuns(_RunFamily):
     kind: Literal["adjustment"] = Field(description="Kind of runs.")
     languages: list[str] = Field(description="One run per language of the bitext.")
     bitext: BitextName = Field(description="Bitext dataset whose word pairs are aligned.")
+    pairs: Literal["aligned", "shuffled"] = "aligned"
+    """Pairs of aligned words; or, as a control, words of one sentence with those of another."""
     published: Adjustment = Field(description="What the authors' code does.")
     corrected: Adjustment | None = None
     """What the equations and good practice require, as far as it differs from `published`; none:

@@ -216,8 +216,8 @@ class Files:
 
     def pairs(self, run: Run) -> str:
         """Return the word pairs of an adjustment, as token ids."""
-        bitext = run.specification["bitext"]
-        return path("pairs", encoder=run.base, dataset=bitext, language=run.language, part="train")
+        bitext, part = run.specification["bitext"], run.specification.get("pairs", "train")
+        return path("pairs", encoder=run.base, dataset=bitext, language=run.language, part=part)
 
     def encoded(self, encoder: str, dataset: str, encoding: str) -> str:
         """Return the token store of a dataset under an encoder's tokenizer."""

@@ -73,11 +73,14 @@ def _encoding(job: Any, volumes: Volumes) -> float | None:
             volume = volumes.store(store)
             if shift:  # each weight runs the layers above the shifted one again
                 volume = volumes.store(store, shift["languages"])
-                above = len(shift["weights"]) * (1 - shift["layer"] / shape.layers)
+                # by the difference of means and, as a control, by a random vector
+                above = 2 * len(shift["weights"]) * (1 - shift["layer"] / shape.layers)
                 total += shape.forward(volume) * above
             if weights:  # at each of several layers, with the means of both protocols
-                above = sum(1 - layer / shape.layers for layer in job.params["layers"])
-                heads = shape.heads(volume) * len(job.params["layers"])
+                control = len(job.params["seeds"]) * [*job.params["random_layers"]]
+                layers = [*job.params["layers"], *control]
+                above = sum(1 - layer / shape.layers for layer in layers)
+                heads = shape.heads(volume) * len(layers)
                 total += 2 * len(weights) * (shape.forward(volume) * above + heads)
             total += shape.forward(volume)
     return total

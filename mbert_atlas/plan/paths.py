@@ -16,7 +16,7 @@ PATHS = {
     "shipped": "<results>/encoders/{encoder}/shipped",
     "encoder": "<results>/encoders/{encoder}/model",
     "fitted_head": "<results>/encoders/{encoder}/head",
-    "fitted_head_card": "<results>/encoders/{encoder}/head.card.json",
+    "masked_predictions": "<results>/masked/{encoder}.parquet",
     "parallel_tokens": "<results>/tokens/{encoder}/parallel",
     "pairs": "<results>/tokens/{encoder}/pairs/{dataset}/{language}/{part}",
     "examples": "<results>/tokens/{encoder}/examples/{encoding}/{dataset}",

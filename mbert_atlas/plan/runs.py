@@ -148,6 +148,8 @@ class RunTable:
         if isinstance(spec, AdjustmentRuns):
             corrected = spec.corrected if protocol == "corrected" else None
             specification |= {"bitext": spec.bitext, "language": language}
+            if spec.pairs != "aligned":
+                specification["pairs"] = spec.pairs
             specification["hyperparameters"] = (corrected or spec.published).relevant()
         else:
             specification |= self._finetuning(spec, language, protocol, start)

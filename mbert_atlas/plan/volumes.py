@@ -111,7 +111,8 @@ class Volumes:
     def is_store(self, path: str) -> bool:
         """Return whether a path is a token store."""
         rule = self.made_by[path].rule.name if path in self.made_by else ""
-        return rule.startswith(("encode_", "find_word_contexts")) and not path.endswith(".json")
+        is_store = rule.startswith(("encode_", "find_word_contexts", "shuffle_word_pairs"))
+        return is_store and not path.endswith(".json")
 
     def store(self, path: str, languages: Collection[str] | None = None) -> Volume:
         """Return the volume of a token store, all or the share of some languages of its dataset."""
@@ -133,6 +134,8 @@ class Volumes:
                 held_out = min(self.config.alignment.held_out, volume.examples)
                 rows = held_out if path.endswith("heldout") else volume.examples - held_out
                 return volume * (rows / max(volume.examples, 1))
+            case "shuffle_word_pairs":
+                return self.store(str(job.input[0]))
             case "encode_pretraining_texts" | "encode_head_texts":
                 return self._pretraining(job)
             case "find_word_contexts":  # each text has several of the words
@@ -180,7 +183,7 @@ class Volumes:
             return model.bytes
         if self.is_store(path):
             volume = self.store(path)  # with ids and languages of examples, words of pairs
-            sides = 3 if path.endswith(("train", "heldout")) else 1
+            sides = 3 if path.endswith(("train", "heldout", "shuffled")) else 1
             return volume.subwords * _BYTES_OF_SUBWORD * sides + volume.examples * 60
         if path not in self.made_by:
             return _OTHER_BYTES

@@ -186,3 +186,15 @@ def mean_difference(means: TokenStore, protocol: Protocol, source: str, target: 
     vectors, languages = means.dense(_MEANS[protocol]), means.meta["languages"]
     difference = vectors[languages.index(target)] - vectors[languages.index(source)]
     return np.asarray(difference, dtype=np.float32)
+
+
+def random_vectors(vectors: np.ndarray, seed: int, *names: str) -> np.ndarray:
+    """Return vectors of random directions, each as long as that of ``vectors``.
+
+    Float32, shape ``(n, dims)`` as that of ``vectors``. Directions are uniform on the sphere and
+    depend on seed and names alone. A control for shifts: whether any vector of this length does.
+    """
+    directions = generator(seed, "random vectors", *names).normal(size=vectors.shape)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    unit = directions / np.linalg.norm(directions, axis=-1, keepdims=True)
+    return np.asarray(lengths * unit, dtype=np.float32)

@@ -49,8 +49,11 @@ class Scale(NamedTuple):
 
     def inside(self, value: float) -> float:
         """Return a level away from the ends, by two items of either kind or one point."""
-        if not self.is_level or math.isinf(self.n):
+        if not self.is_level:
             return value
+        if math.isinf(self.n):  # of unknown items: away from the ends, where the logit is infinite
+            margin = _ROUNDING * (self.high - self.low)
+            return min(max(value, self.low + margin), self.high - margin)
         if self.low < 0:  # a correlation
             return min(max(value, -1 + 1 / self.n), 1 - 1 / self.n)
         share = (self._share(value) * self.n + 2) / (self.n + 4)
@@ -158,7 +161,10 @@ class Evidence:
         over_seeds = self._pools.terms(weights)
         over_items = self._item_terms(weights)
         items = [term for term in over_items if term is not None and term.variance]
-        whole = sum(weight**2 for key, weight in weights.items() if rules.is_whole(key[_METRIC]))
+        whole = sum(
+            (weight * rules.step_of(key[_METRIC], cells[key].n_items)) ** 2
+            for key, weight in weights.items()
+        )
         rounding = [Term(whole / 12, math.inf)] if whole else []
         sources = ["seed-"] if numbers and (over_seeds or items or rounding) else []
         if items:

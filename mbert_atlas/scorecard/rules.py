@@ -22,7 +22,7 @@ MOST_NOISE = 3  # tolerances that two standard errors can excuse
 _LEAST_P_VALUE = 0.0001  # that is printed
 _ROUNDING = 1e-9
 _SHARE = re.compile(
-    r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las|uas|mrr|score|separation_auc|"
+    r"(^|_)(accuracy|f1|v_measure|ami|clustering|exact_match|las|uas|mrr|score|separation_auc|"
     r"(convert|source|translated|third_language)_rate)"
     r"(?!_(drop|gain|lost|significant))(_|$)"
 )
@@ -116,6 +116,14 @@ def is_correlation(metric: str) -> bool:
 def is_whole(metric: str) -> bool:
     """Return whether a number counts dimensions or layers."""
     return metric in ("dimensionality", "best_layer")
+
+
+def step_of(metric: str, n_items: int | None) -> float:
+    """Return between how far apart numbers a whole number was chosen; 0 of other numbers.
+
+    The items of ``dimensionality`` are the dimensions of a window, by which it grows.
+    """
+    return float(n_items or 1) if metric == "dimensionality" else float(is_whole(metric))
 
 
 def metric_of(metric: str, condition: str) -> Metric | None:

@@ -65,6 +65,9 @@ _NUMBERS = (
     *("above", "below", "reported"),
 )
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
+CENSORED = "_censored"
+"""End of the name of a metric of which only a bound was measured."""
+BEYOND = "beyond the measured range"
 _LEVEL = 0.05
 _NOUNS = {"target": "language", "source": "training language", "layers": "layer"}
 
@@ -122,9 +125,12 @@ def verdicts(
                 some, keys = cells[protocol], ours[protocol]
                 reasons = [_reason(stated, claim, cell, evidence[protocol], keys) for cell in some]
                 counted = [cell for cell, why in zip(some, reasons, strict=True) if not why]
+                if beyond := [uncensored(key) for key in keys if key[-1].endswith(CENSORED)]:
+                    more = cells_of(claim, paper, {*keys, *beyond})
+                    reasons += [BEYOND] * (len(more) - len(some))
                 row = _verdict(claim, counted, evidence[protocol], claim.cases or len(of_paper))
                 row["gate"] = "; ".join(dict.fromkeys(filter(None, reasons)))
-                if some and (not counted or (claim.needs_paper_scale and not comparable)):
+                if reasons and (not counted or (claim.needs_paper_scale and not comparable)):
                     row |= {"verdict": NOT_APPLICABLE, "p": math.nan}
                 judged.append(common | {"protocol": protocol} | row)
             same = all(_numbers(row) == _numbers(judged[0]) for row in judged)
@@ -133,6 +139,11 @@ def verdicts(
     frame["in_control"] = _in_control(frame)
     by_family = frame.groupby(["paper", "protocol"], sort=False)["p"]
     return frame.assign(q=by_family.transform(corrected))
+
+
+def uncensored(key: Key) -> Key:
+    """Return the cell of which only a bound is known."""
+    return (*key[:-1], key[-1].removesuffix(CENSORED))
 
 
 def _numbers(row: Mapping[str, object]) -> tuple[object, ...]:

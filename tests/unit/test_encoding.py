@@ -201,6 +201,7 @@ NEED_TORCH = {
     "fit_head",
     "identify_languages",
     "language_means",
+    "predict_masked",
     "pretrain",
     "probe_languages",
     "train_static_vectors",

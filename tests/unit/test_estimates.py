@@ -185,10 +185,26 @@ def test_a_number_that_is_no_share_has_seeds_alone() -> None:
 
 def test_whole_numbers_that_agree_are_no_certainty() -> None:
     """Seeds that agree leave the rounding of both numbers, 1/12 each: ±1.96 √(1/6)."""
-    cells = {key(name, metric="dimensionality"): measured(3, 3) for name in ("one", "other")}
+    cells = {key(name, metric="best_layer"): measured(3, 3) for name in ("one", "other")}
     found = estimate(dict(zip(cells, (1.0, -1.0), strict=True)), cells)
     assert half(found) == pytest.approx(0.8, abs=0.001)
     assert found.basis == "seed-level CI, 2 seeds"
+
+
+def test_dimensions_in_steps_have_the_variance_of_a_step() -> None:
+    """Windows of 10 dimensions: ±1.96 √(2 · 100/12)."""
+    names = [key(name, metric="dimensionality") for name in ("one", "other")]
+    cells = {name: measured(30, 30, n=10) for name in names}
+    found = estimate(dict(zip(names, (1.0, -1.0), strict=True)), cells)
+    assert half(found) == pytest.approx(8.0, abs=0.005)
+
+
+@pytest.mark.parametrize("value", [0.0, 100.0])
+def test_a_level_of_unknown_items_may_be_at_its_end(value: float) -> None:
+    cells = {key(f"run{number}", metric="ami"): measured(40, 42, n=None) for number in range(5)}
+    cells[key("all", metric="ami")] = measured(value, value, n=None)
+    low, high = estimate({key("all", metric="ami"): 1.0}, cells).interval(0.05)
+    assert 0 <= low <= value <= high <= 100
 
 
 def parts(name: Key) -> Iterator[tuple[Key, Key]]:

@@ -11,11 +11,13 @@ from safetensors.torch import load_file
 from tiny_models import make_encoder, make_tokenizer
 from transformers import BertConfig, BertModel, XLMRobertaConfig, XLMRobertaModel
 
+from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.encoders import HeadTraining
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import DataError
 from mbert_atlas.training.head_fitting import add_head, fit_head
+from mbert_atlas.training.head_predictions import _OnlyMasks, predict_masked
 
 RATES = {"learning_rate": 3e-2, "batch_size": 16, "epochs": 4}
 SPEC = HeadTraining.model_validate({"optimisation": RATES, "max_length": 12})
@@ -70,6 +72,34 @@ def test_a_fitted_head_predicts_what_follows_from_the_context(tmp_path: Path, ki
             logits = output.get("prediction_logits", output.get("logits"))
             right.append(int(logits[0, place].argmax()) == int(ids[0, place]))
     assert np.mean(right) > 0.75
+
+
+def test_predictions_are_at_masks_of_held_out_rows(tmp_path: Path) -> None:
+    encoder = encoder_of(tmp_path, "bert")
+    fit_head(SPEC, encoder, tmp_path / "store", tmp_path / "head", seed=1)
+    paths = (encoder, tmp_path / "store")
+    table = predict_masked(SPEC, *paths, seed=1, head=tmp_path / "head").to_pandas()
+    # 18 held-out rows, 15 of them English: of ten words two are masked, of eight one.
+    assert table.groupby("language").size().to_dict() == {"en": 15 * 2, "zh": 3}
+    assert sorted({*table["row"]}) == [*range(0, 360, 20)]
+    ids = load_arrays(tmp_path / "store").ragged("input_ids")
+    assert all(row.gold in ids[row.row][1:-1] for row in table.itertuples())
+    assert (table["gold"] == table["prediction"]).mean() > 0.75
+    again = predict_masked(SPEC, *paths, seed=1, head=tmp_path / "head").to_pandas()
+    assert again.equals(table)
+
+
+def test_nothing_is_left_to_be_copied() -> None:
+    objective = _OnlyMasks(mask_id=4, vocabulary_size=19)
+    ids = torch.arange(5, 17)[None].expand(50, -1)
+    rows = torch.arange(50)
+    slots = {"slot_row": torch.cat([rows, rows]), "slot_rank": torch.arange(100) // 50}
+    batch = {"input_ids": ids, "lengths": torch.full((50,), 12), **slots}
+    positions, inputs = objective.mask(batch)
+    assert len({*positions.tolist()}) == 100
+    changed = inputs != ids
+    assert changed.flatten().nonzero()[:, 0].tolist() == sorted(positions.tolist())
+    assert {*inputs[changed].tolist()} == {4}
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_one_hyperparameter_changes_one_run_and_what_starts_from_it():
     # What replays the adjustment holds its specification; variants that say nothing of it follow.
     families = ("adjusted", "nli-continual", "ner-continual", "qa-continual")
     expected = {f"{name}-{code}" for name in families for code in ("es", "ru", "vi", "hi")}
-    for variant in ("start", "end", "pieces", "cls", "cls-sep", "words", "embert"):
+    for variant in ("start", "end", "pieces", "cls", "cls-sep", "words", "shuffled", "embert"):
         expected.add(f"adjusted-{variant}-hi")
     assert changed == {f"{name}.corrected" for name in expected}
     assert after["nli-adjusted-es.corrected"]["start"] == "adjusted-es.corrected"

@@ -10,6 +10,7 @@ from toy_claims import REPORTED, claim, key, measured, rows
 from mbert_atlas.scorecard.cells import Key, Measured, write_csv
 from mbert_atlas.scorecard.claims import Claims, Expected
 from mbert_atlas.scorecard.verdicts import (
+    BEYOND,
     DOES_NOT_HOLD,
     FAILS_SO_FAR,
     HOLDS,
@@ -182,6 +183,16 @@ def test_a_gate_without_numbers_is_not_passed(tmp_path: Path) -> None:
     row = rows(tmp_path, cells_with(54, 53), needs=["learned"], gates={"learned": gate})
     assert row["verdict"] == NOT_APPLICABLE
     assert row["gate"] == "unknown whether the original encoder is at chance"
+
+
+def test_a_number_beyond_the_measured_range_is_no_case(tmp_path: Path) -> None:
+    cells = {key("adjusted"): measured(4, 5), key("original"): measured(2, 3)}
+    cells = {(*name[:-1], "dimensionality"): cell for name, cell in cells.items()}
+    changes = {"of": {"metric": "dimensionality"}}
+    assert rows(tmp_path, cells, **changes)["gate"] == ""
+    cells = {(*name[:-1], f"{name[-1]}_censored"): cell for name, cell in cells.items()}
+    row = rows(tmp_path, cells, **changes)
+    assert (row["verdict"], row["gate"]) == (NOT_APPLICABLE, BEYOND)
 
 
 @pytest.mark.parametrize(("control", "flagged"), [(54, "wrong-pairs"), (50, "")])

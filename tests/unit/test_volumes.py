@@ -114,16 +114,18 @@ def test_a_folder_counts_with_its_parts(volumes):
     assert volumes.size(f"{folder}/SHA256SUMS") == 10_000
 
 
-def test_a_shift_runs_the_layers_above_once_for_each_weight(volumes):
+def test_a_shift_and_its_control_run_the_layers_above_once_for_each_weight(volumes):
     files = {"model": "runs/xnli-upper/seed1/model", "examples": ["xnli"]}
     base, texts = Shape(), volumes.store("xnli")
     once = base.forward(texts)
     assert operations(job("any", **files), volumes) == once
     shift = {"shift": {"layer": 6, "weights": [0, 1, 2], "languages": ["de", "en", "fr"]}}
     found = operations(job("any", shift, **files), volumes)
-    assert found == pytest.approx(once * 3 / 15 * (1 + 3 * 6 / 12))
-    found = operations(job("any", {"layers": [6, 12], "weights": [1, 2]}, **files), volumes)
-    assert found == pytest.approx(once * (1 + 2 * 2 * 6 / 12) + 8 * base.heads(texts))
+    assert found == pytest.approx(once * 3 / 15 * (1 + 2 * 3 * 6 / 12))
+    shifts = {"layers": [6, 12], "weights": [1, 2], "random_layers": [6], "seeds": [1, 2, 3]}
+    found = operations(job("any", shifts, **files), volumes)
+    layers, above = 2 + 3, 6 / 12 + 3 * 6 / 12
+    assert found == pytest.approx(once * (1 + 2 * 2 * above) + 2 * 2 * layers * base.heads(texts))
     assert operations(job("any", examples="xnli"), volumes) is None
     assert operations(job("any", tokenizer=files["model"], tests="xnli"), volumes) is None
 

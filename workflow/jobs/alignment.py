@@ -46,3 +46,9 @@ def encode_word_pairs(snakemake: Snakemake) -> None:
             maximum_length=options["maximum_length"],
             units=snakemake.params.units,
         )
+
+
+def shuffle_word_pairs(snakemake: Snakemake) -> None:
+    from mbert_atlas.alignment.shuffled import shuffle_pairs
+
+    shuffle_pairs(Path(snakemake.input[0]), Path(snakemake.output[0]))

@@ -60,6 +60,7 @@ def classify_shifted(snakemake: Snakemake) -> None:
         dict(zip(snakemake.params.datasets, examples, strict=True)),
         Path(snakemake.input.means),
         protocol=snakemake.wildcards.protocol,
+        seed=int(snakemake.wildcards.seed),
         **snakemake.params.shift,
     )
     write_parquet(table, snakemake.output[0])

@@ -1,4 +1,4 @@
-# Needs: bitext, gold links where there are some. Makes: Pharaoh links, their scores, word pairs as ids.
+# Needs: bitext, gold links where there are some. Makes: Pharaoh links, their scores, word pairs as ids, also shuffled ones.
 
 
 use rule job as align with:
@@ -45,3 +45,20 @@ use rule job as encode_word_pairs with:
             "subwords" if plan.config.datasets[wildcards.dataset].made_from else "words"
         ),
         job=plan.job("alignment:encode_word_pairs"),
+
+
+use rule job as shuffle_word_pairs with:
+    """The pairs for adjustment with words of other sentences: what adjustment on wrong pairs does."""
+    input:
+        "<results>/tokens/{encoder}/pairs/{dataset}/{language}/train",
+    output:
+        directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}/shuffled"),
+    log:
+        "<results>/logs/shuffle_word_pairs/{encoder}/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/shuffle_word_pairs/{encoder}/{dataset}/{language}.tsv"
+    threads: plan.threads("encode_word_pairs")
+    resources:
+        **plan.resources("encode_word_pairs"),
+    params:
+        job=plan.job("alignment:shuffle_word_pairs"),

@@ -160,6 +160,27 @@ use rule job as fit_head with:
         job=plan.job("encoders:fit_head"),
 
 
+use rule job as predict_masked with:
+    """What an encoder's language-model head, or the fitted one, predicts at masked subwords."""
+    input:
+        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
+        head=lambda wildcards: plan.language_model_head(wildcards.encoder),
+        tokens="<results>/tokens/{encoder}/head",
+    output:
+        "<results>/masked/{encoder}.parquet",
+    log:
+        "<results>/logs/predict_masked/{encoder}.log",
+    benchmark:
+        "<results>/benchmarks/predict_masked/{encoder}.tsv"
+    threads: plan.threads("predict_masked")
+    resources:
+        **plan.resources("predict_masked"),
+    params:
+        training=plan.head_fitting(),
+        seed=plan.config.fitted_head.seed if plan.config.fitted_head else 1,
+        job=plan.job("encoders:predict_masked"),
+
+
 use rule job as take_shipped_encoder with:
     """An encoder of the repository, checked, in single precision; its files' times don't count."""
     output:

@@ -48,6 +48,8 @@ use rule job as translate_tokens with:
         shown=lambda wildcards: plan.config.liu2020.translation.shown_sentences.get(
             wildcards.target, []
         ),
+        random_layers=[plan.config.liu2020.translation.rate_layer],
+        seeds=plan.config.seeds,
         job=plan.job("liu2020:translate_tokens"),
 
 

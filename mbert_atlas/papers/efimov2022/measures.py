@@ -1,10 +1,15 @@
-"""Measures of Table 1, Figures 1 and 2, and section 5.4."""
+"""Measures of Table 1, Figures 1 and 2, and section 5.4; the floor of Table 3."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mbert_atlas.analysis.scores import TagItem, f1_score, sentence_counts
+from mbert_atlas.analysis.scoring import rows_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json
 
@@ -12,6 +17,7 @@ _SHARES = {
     "top_10_dimensions_share": "l2_share_top10_dims_percent",
     "top_100_dimensions_share": "l2_share_top100_dims_percent",
 }
+_UNITS: dict[str, TagItem] = {"published": "entity", "corrected": "token"}
 
 
 def count_articles(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
@@ -19,6 +25,27 @@ def count_articles(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     for cell in cells:
         count = read_json(Path(cell.path))["counts"]["articles"]
         yield cell.columns | {"value": count, "n": count}
+
+
+def measure_constant(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield the F1 of giving all words one tag, the one that suits each test set best.
+
+    What a tagger has to exceed to have learned anything. Cells have predictions of NER, of which
+    the gold tags count. Entities count under ``published`` and words under ``corrected``, as in
+    :class:`mbert_atlas.analysis.scoring.EntityScoring`.
+    """
+    for cell in cells:
+        table = rows_of(cell)
+        ids, lengths = table["example_id"].to_pylist(), pc.list_value_length(table["gold"])
+        place, scores = table.schema.get_field_index("prediction"), []
+        field, unit = table.schema.field(place), _UNITS[cell.protocol]
+        for tag in pc.unique(pc.list_flatten(table["gold"])).to_pylist():
+            tags = pa.array([[tag] * n for n in lengths.to_pylist()], field.type)
+            constant = table.set_column(place, field, tags)
+            scores.append(f1_score(sentence_counts(constant, unit=unit), ids))
+        best = max(scores, key=lambda score: float(score["value"]))
+        n = int(pc.sum(lengths).as_py())
+        yield cell.columns | {"condition": "constant", "metric": "token_f1", "n": n} | best
 
 
 def measure_separation(cells: Sequence[Cell], shares: bool) -> list[dict[str, Any]]:

@@ -191,7 +191,8 @@ class _Builder:
         for condition, item in compared:
             for code in self.plan.config.datasets[dictionary].languages:
                 ranks = path("retrieval", encoder=item.name, dictionary=dictionary, language=code)
-                yield Cell(condition=condition, language=code, seed=item.number, path=ranks)
+                paths = {"ranks": ranks, "dictionary": self.plan.table(dictionary, code)}
+                yield Cell(condition=condition, language=code, seed=item.number, paths=paths)
 
     def _xnli_cells(self, compared: _Compared) -> Iterator[Cell]:
         paper = self.paper
@@ -228,6 +229,7 @@ class _Builder:
         pairs = [pair for code in languages for pair in (("en", code), (code, "en"))]
         sentences = [Cell(path=path("parallel_tokens", encoder=paper.embeddings.reference))]
         columns = {"task": "token_set", "model": "mbert"}
+        head = {"task": "masked_words", "model": "mbert"}
         last = {"first": paper.translation.rate_layer, "last": paper.translation.score_layer}
         last["best_of"] = best["best_of"]
         by_depth = self._translation("figure8_by_depth", "measure_by_depth", pairs, last)
@@ -246,7 +248,7 @@ class _Builder:
                 "BLEU-1 and convert rates of token translation",
                 [
                     self._translation("table2", "measure_translation", pairs, best),
-                    *self._fitted_head(),
+                    _measurement("table2_head", "measure_head", self._head_cells, head),
                 ],
                 highlight=True,
             ),
@@ -257,14 +259,12 @@ class _Builder:
             ),
         ]
 
-    def _fitted_head(self) -> list[Measurement]:
-        """Return the accuracy of the language-model head, if it is not the encoder's."""
-        encoder = self.paper.embeddings.reference
-        if not self.plan.language_model_head(encoder):
-            return []
-        card = Cell(condition="fitted_head", path=path("fitted_head_card", encoder=encoder))
-        columns = {"task": "masked_words", "model": "mbert"}
-        return [_measurement("table2_head", "measure_head", lambda: [card], columns)]
+    def _head_cells(self) -> list[Cell]:
+        masked = path("masked_predictions", encoder=self.paper.embeddings.reference)
+        return [Cell(condition="language_model_head", path=masked)]
+
+    def _is_fitted(self) -> bool:
+        return bool(self.plan.language_model_head(self.paper.embeddings.reference))
 
     def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
@@ -277,7 +277,7 @@ class _Builder:
             f"{score} of sentences shifted from {names[0]} to {names[1]}, by the layer that is "
             "shifted and the weight of the shift, alpha. To read it, follow a line to the right: "
             f"{reading}."
-            + (" The language-model head is fitted, see Table 2." if self._fitted_head() else ""),
+            + (" The language-model head is fitted, see Table 2." if self._is_fitted() else ""),
             measurements=[
                 self._translation(name, "measure_by_weight", [direction], {"metric": metric}),
                 *more,

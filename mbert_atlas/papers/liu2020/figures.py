@@ -79,7 +79,9 @@ def convert_rates(rows: pd.DataFrame) -> pd.DataFrame:
 
 def from_english(rows: pd.DataFrame) -> pd.DataFrame:
     """Return Table 2's BLEU-1 and convert rates (%) from English, under one protocol."""
-    rows = rows[rows["metric"].isin(["bleu1", "convert_rate"]) & (rows["source"] == "en")]
+    is_control = rows["condition"].str.endswith("+random_shift")
+    is_drawn = rows["metric"].isin(["bleu1", "convert_rate"]) & (rows["source"] == "en")
+    rows = rows[is_drawn & ~is_control]
     value = rows["value"].where(rows["metric"] == "bleu1", 100 * rows["value"])
     return rows.assign(
         panel=rows["metric"], line=rows["condition"], along=rows["target"], value=value

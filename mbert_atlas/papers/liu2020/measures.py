@@ -1,20 +1,27 @@
 """Word retrieval and zero-shot XNLI by embedding, token translation, transfer with a shift."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.resampling import RESAMPLED, combined, mean_of
+from mbert_atlas.analysis.resampling import (
+    RESAMPLED,
+    RESAMPLES,
+    combined,
+    mean_of,
+    resampled_mean,
+)
+from mbert_atlas.analysis.retrieval import mrr_by_chance
 from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoding.texts import parallel_sentences, token_set
-from mbert_atlas.files import read_json, read_parquet
+from mbert_atlas.files import read_parquet
 from mbert_atlas.papers.liu2020.config import DEVELOPMENT, LONG_WINDOW, SHORT_WINDOW, TEST
+from mbert_atlas.schemas import DICTIONARY
 
 _BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
 _RATES = {
@@ -25,6 +32,9 @@ _RATES = {
 }
 """Numerator and denominator in ``schemas.TOKEN_TRANSLATIONS``, numbers of tokens."""
 _SCORE = ["value", "n", RESAMPLED]
+RANDOM_SHIFT = "+random_shift"
+"""End of a condition of ours: shifted by a random vector as long as the difference of means."""
+_SHIFTS = {"means": "+mds", "random": RANDOM_SHIFT}
 Row = dict[str, Any]
 
 
@@ -32,15 +42,19 @@ def measure_retrieval(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield the mean reciprocal rank of words' translations in percent (Figures 1, 3, 5).
 
     ``published`` retrieves English translations only ("XX-En" in the text), ``corrected`` averages
-    both directions. Rows without ``layers`` are of the last layer. Cells have
-    ``schemas.RETRIEVALS``.
+    both directions. Rows without ``layers`` are of the last layer; they have ``mrr_by_chance``,
+    too, that of candidates in random order. Cells have ``schemas.RETRIEVALS`` as ``ranks``, and the
+    ``dictionary``.
     """
     return with_means(row for cell in cells for row in _reciprocal_ranks(cell))
 
 
 def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
-    ranks = read_parquet(cell.path).to_pandas()
+    ranks = read_parquet(cell.paths["ranks"]).to_pandas()
     ranks = ranks[~ranks["centred"]]
+    pairs = read_parquet(cell.paths["dictionary"], DICTIONARY).to_pandas()
+    sides = {"en": ("source", "target"), cell.language: ("target", "source")}
+    chance = {code: mrr_by_chance(*(pairs[side] for side in sides[code])) for code in sides}
     last = ranks["layer"].max()
     for protocol in PROTOCOLS:
         scores = ranks[ranks["source"] == cell.language] if protocol == "published" else ranks
@@ -51,6 +65,10 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
             for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
                 place = {"source": "en", "layers": number, "protocol": protocol, "metric": "mrr"}
                 yield cell.columns | place | {"value": value, "n": n} | again
+        constant = 100 * float(np.mean([chance[code] for code in scores["source"].unique()]))
+        place |= {"layers": "", "metric": "mrr_by_chance"}
+        again = {RESAMPLED: np.full(RESAMPLES, constant, np.float32)}
+        yield cell.columns | place | {"value": constant, "n": n} | again
 
 
 def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
@@ -101,8 +119,12 @@ def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
 # Token translation
 
 
-def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]]:
+def _translation_scores(
+    cells: Sequence[Cell], *, at_random: bool = False
+) -> Iterator[tuple[Row, list[Row]]]:
     """Yield, by direction and protocol, the columns of its rows, and its scores on the test set.
+
+    Of sentences that are shifted by the difference of means, or ``at_random``, then by seed, too.
 
     The scores have the columns ``layer``, ``weight``, ``bleu1`` (``published`` averages it over
     sentences, ``corrected`` computes it over the corpus), those of ``_RATES`` (0 to 1), ``n``, and
@@ -116,14 +138,15 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
     """
     for cell in cells:
         table = read_parquet(cell.path).to_pandas().set_index(["layer", "weight"])
-        for protocol in PROTOCOLS:
-            scores = table[table["protocol"] == protocol]
+        table = table[table["seed"].notna() == at_random]
+        parts = table.groupby(["protocol", "seed"], sort=False, dropna=False)
+        for (protocol, seed), scores in parts:
             scores = scores.assign(**_bleu_and_rates(scores, protocol))
             test, development = (scores[scores["part"] == part] for part in (TEST, DEVELOPMENT))
             chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
             rows: list[Any] = test.join(chosen).reset_index().to_dict("records")
             yield (
-                cell.columns | {"protocol": protocol},
+                cell.columns | {"protocol": protocol} | ({"seed": int(seed)} if at_random else {}),
                 [row | {RESAMPLED: _bleu_and_rates(row, protocol, "resampled_")} for row in rows],
             )
 
@@ -148,7 +171,8 @@ def measure_translation(
 
     Cells have ``schemas.TOKEN_TRANSLATIONS``. The best setting is chosen from all ``layers`` and
     the weights ``best_of``, whose last one is that of the first line, of ``score_layer``; the
-    rates, see ``_RATES``, are of ``rate_layer``, ``source_rate`` only with negative weights.
+    rates, see ``_RATES``, are of ``rate_layer``, ``source_rate`` only with negative weights. Two
+    rates are also those of shifts by random vectors, conditions like ``alpha=3+random_shift``.
     """
     for place, scores in _translation_scores(cells):
         at = {(row["layer"], row["weight"]): row for row in scores}
@@ -165,6 +189,12 @@ def measure_translation(
         for (layer, weight), row in at.items():
             if layer == rate_layer and weight < 0:
                 yield from _rate(place, row, "source_rate")
+    for place, scores in _translation_scores(cells, at_random=True):
+        for row in scores:
+            if row["layer"] == rate_layer and row["weight"] in best_of:
+                for rate in ("convert_rate", "translated_rate"):
+                    for number in _rate(place, row, rate):
+                        yield number | {"condition": number["condition"] + RANDOM_SHIFT}
 
 
 def _setting(row: Row, metric: str) -> Row:
@@ -180,17 +210,20 @@ def _rate(place: Row, row: Row, metric: str) -> Iterator[Row]:
 
 
 def measure_head(cells: Sequence[Cell]) -> Iterator[Row]:
-    """Yield the masked accuracy of a fitted language-model head in percent, by language and of all.
+    """Yield the accuracy of the language-model head at masked subwords in percent, by language.
 
-    Cells have the card that :func:`mbert_atlas.training.head_fitting.fit_head` returns.
+    And that of always predicting the language's most frequent subword, ``most_frequent_accuracy``.
+    Resamples are of rows. Cells have ``schemas.MASKED_PREDICTIONS``.
     """
     for cell in cells:
-        card = read_json(Path(cell.path))
-        by_language = {"all": card["masked_accuracy"], **card["by_language"]}
-        values = [("masked_accuracy", code, value) for code, value in by_language.items()]
-        for metric, code, value in [*values, ("most_frequent", "all", card["most_frequent"])]:
-            row = {"target": code, "metric": metric, "value": value, "n": card["n"]}
-            yield cell.columns | row
+        for code, rows in read_parquet(cell.path).to_pandas().groupby("language"):
+            gold, ids = rows["gold"], rows["row"].astype(str).tolist()
+            constants = {"masked": rows["prediction"], "most_frequent": gold.mode()[0]}
+            for name, prediction in constants.items():
+                right = 100.0 * (gold == prediction).to_numpy()
+                score = {"value": right.mean(), RESAMPLED: resampled_mean(right, ids)}
+                row = {"target": code, "metric": f"{name}_accuracy", "n": len(rows)}
+                yield cell.columns | row | score
 
 
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
@@ -261,6 +294,7 @@ def samples(
     texts = []
     for code, table in tables.items():
         rows = table[(table["layer"] == layer) & (table["protocol"] == "published")]
+        rows = rows[rows["seed"].isna()]
         # Samples follow each other in the order of the sentences' parts, as `shown` does in each.
         by_weight = {
             weight: [text for some in part.sort_values("part")["samples"] for text in some]
@@ -287,8 +321,9 @@ def measure_shifted(
     """Yield accuracies with and without the shift, and its weights (Table 4).
 
     ``published`` takes for each language the weight that is best on its development set,
-    ``corrected`` one for all languages: the best on those of English and of ``chosen_in``. Cells
-    have predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
+    ``corrected`` one for all languages: the best on those of English and of ``chosen_in``; the same
+    for shifts by random vectors. Cells have predictions; or, as ``shifted``, files with columns of
+    ``schemas.SHIFTED_SCORES``.
     """
     rows: list[Row] = []
     for cell in cells:
@@ -302,17 +337,19 @@ def measure_shifted(
 def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str) -> Iterator[Row]:
     table = read_parquet(cell.paths["shifted"]).to_pandas()
     table = table.assign(value=100 * table["right"] / table["n"])
-    tested = table[table["dataset"] == test].set_index(["language", "weight"])
-    tuned = table[table["dataset"] == development].pivot_table("value", "weight", "language")
-    best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
-    if cell.protocol == "corrected":
-        best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
-    for language, chosen in best.items():
-        row = cell.columns | {"source": "en", "target": language, "metric": "accuracy"}
-        yield row | tested.loc[(language, 0), _SCORE].to_dict()
-        if language != "en":
-            row["condition"] += "+mds"
-            shifted = row | tested.loc[(language, chosen), _SCORE].to_dict()
-            yield shifted
-            weight = {"metric": "shift_weight_alpha", "value": chosen}
-            yield row | weight | {"n": shifted["n"]}
+    for shift, scores in table.groupby("shift"):
+        tested = scores[scores["dataset"] == test].set_index(["language", "weight"])
+        tuned = scores[scores["dataset"] == development].pivot_table("value", "weight", "language")
+        best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
+        if cell.protocol == "corrected":
+            best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
+        for language, chosen in best.items():
+            row = cell.columns | {"source": "en", "target": language, "metric": "accuracy"}
+            if shift == "means":
+                yield row | tested.loc[(language, 0), _SCORE].to_dict()
+            if language != "en":
+                row["condition"] += _SHIFTS[shift]
+                shifted = row | tested.loc[(language, chosen), _SCORE].to_dict()
+                yield shifted
+                weight = {"metric": "shift_weight_alpha", "value": chosen}
+                yield row | weight | {"n": shifted["n"]}

@@ -1,6 +1,6 @@
 """BLEU-1 and convert rate of shifted sentences by layer and weight (section 4.2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from mbert_atlas.encoders.loading import load_masked_model
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.texts import inner, parallel_sentences, token_set
 from mbert_atlas.papers.liu2020.config import DEVELOPMENT, TEST
-from mbert_atlas.representations.language_vectors import mean_difference
+from mbert_atlas.representations.language_vectors import mean_difference, random_vectors
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import TOKEN_TRANSLATIONS
 from mbert_atlas.tokenizer import open_tokenizer, require_tokenizer
@@ -38,6 +38,8 @@ def translate_tokens(
     shown: Sequence[int] = (),
     limit: int | None = None,
     head: Path | None = None,
+    random_layers: Sequence[int] = (),
+    seeds: Sequence[int] = (),
 ) -> pa.Table:
     """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
@@ -47,15 +49,14 @@ def translate_tokens(
     shifted, but the tokens of a language are those of all of its test sentences, as in Table 3. The
     table (``schemas.TOKEN_TRANSLATIONS``) keeps the predicted tokens of the test sentences
     ``shown``. ``head`` is a fitted language-model head, see
-    :func:`mbert_atlas.training.head_fitting.fit_head`; none: the encoder's. Raises DataError if the
-    sentences are of another tokenizer, or the encoder has no such head.
+    :func:`mbert_atlas.training.head_fitting.fit_head`; none: the encoder's. As a control,
+    ``random_layers`` are also shifted by random vectors as long as the difference, by other ones
+    for each seed. Raises DataError for sentences of another tokenizer or an encoder without a head.
     """
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
     model: Any = load_masked_model(encoder, seed=0 if head else None)
-    if head:
-        model = add_head(model, head)
-    model = model.to(default_device()).eval()
+    model = (add_head(model, head) if head else model).to(default_device()).eval()
     whole = [parallel_sentences(stored, code) for code in (source, target)]
     by_part = [np.flatnonzero(stored.dense("part") == part) for part in (TEST, DEVELOPMENT)]
     chosen = np.concatenate([numbers[:limit] for numbers in by_part])
@@ -66,9 +67,10 @@ def translate_tokens(
     sets = [token_set(side.take(by_part[TEST]), size) for side in whole]
     rows: list[dict[str, Any]] = []
     for protocol in PROTOCOLS:
-        shifts = mean_difference(stored_means, protocol, source, target)
-        predicted = predict_shifted(model, texts, shifts, layers, weights)
-        for (layer, weight), tokens in predicted.items():
+        difference = mean_difference(stored_means, protocol, source, target)
+        control = [(n, random_vectors(difference, n, source, target), random_layers) for n in seeds]
+        shifts = [(None, difference, layers), *control]
+        for (seed, layer, weight), tokens in _predicted(model, texts, shifts, weights):
             for part in np.unique(parts):
                 numbers = np.flatnonzero(parts == part)
                 both = tokens.take(numbers), references.take(numbers)
@@ -78,12 +80,24 @@ def translate_tokens(
                 again = _resampled(counts) if part == TEST else {}
                 samples = [_text(tokenizer, tokens[n]) for n in shown if parts[n] == part]
                 rows.append(
-                    {"source": source, "target": target, "protocol": protocol}
+                    {"source": source, "target": target, "protocol": protocol, "seed": seed}
                     | {"part": int(part), "layer": layer, "weight": weight, "n": len(numbers)}
                     | {"samples": samples, **_scores(sums, len(numbers))}
                     | {f"resampled_{name}": values for name, values in again.items()}
                 )
     return pa.Table.from_pylist(rows, schema=TOKEN_TRANSLATIONS)
+
+
+def _predicted(
+    model: Any,
+    texts: Ragged,
+    shifts: Sequence[tuple[int | None, npt.NDArray[np.float32], Sequence[int]]],
+    weights: Sequence[float],
+) -> Iterator[tuple[tuple[int | None, int, float], Ragged]]:
+    """Yield seed (if any), layer and weight, and the tokens, of shifts at some layers each."""
+    for seed, vectors, layers in shifts:
+        for setting, tokens in predict_shifted(model, texts, vectors, layers, weights).items():
+            yield (seed, *setting), tokens
 
 
 def _text(tokenizer: Any, tokens: npt.NDArray[Any]) -> str:

@@ -1,11 +1,17 @@
 """Distances by panel and protocol, and the shares of section 5.4."""
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from mbert_atlas.cells import Cell
-from mbert_atlas.files import write_json
-from mbert_atlas.papers.efimov2022.measures import average_shares, measure_separation
+from mbert_atlas.files import write_json, write_parquet
+from mbert_atlas.papers.efimov2022.measures import (
+    average_shares,
+    measure_constant,
+    measure_separation,
+)
+from mbert_atlas.schemas import TAG_PREDICTIONS
 
 
 def test_section_averages_the_models_tuned_on_nli():
@@ -33,6 +39,26 @@ def test_section_averages_the_models_tuned_on_nli():
     for protocol, share in (("published", 20), ("corrected", 25)):
         assert values[protocol, "l2_share_top10_dims_percent"] == pytest.approx(share)
         assert values[protocol, "l2_share_top100_dims_percent"] == pytest.approx(2 * share)
+
+
+def test_the_floor_of_taggers_is_the_best_constant_tag(tmp_path):
+    gold = [["B-PER", "O", "B-PER"], ["B-LOC", "I-LOC", "I-LOC", "B-LOC"], ["O", "O"]]
+    rows = [
+        {"dataset": "test", "language": "hi", "example_id": str(number), "gold": tags}
+        | {"prediction": ["O"] * len(tags), "words": [*range(len(tags))]}
+        for number, tags in enumerate(gold)
+    ]
+    path = tmp_path / "predictions.parquet"
+    write_parquet(pa.Table.from_pylist(rows, TAG_PREDICTIONS), path)
+    place = {"kind": "ner", "dataset": "test", "language": "hi", "path": str(path)}
+    cells = [Cell(protocol=protocol, **place) for protocol in ("published", "corrected")]
+    published, corrected = measure_constant(cells)
+    # B-PER for all nine words are nine entities, two of four correct: 2 * 2 / (4 + 9). Of B-LOC one
+    # is correct, I-LOC is one entity a sentence, none correct.
+    assert published["value"] == pytest.approx(100 * 2 * 2 / (4 + 9))
+    # Six words are in entities; each of the three tags is right at two of them.
+    assert corrected["value"] == pytest.approx(100 * 2 * 2 / (6 + 9))
+    assert {(row["condition"], row["n"]) for row in (published, corrected)} == {("constant", 9)}
 
 
 def summary(top10):

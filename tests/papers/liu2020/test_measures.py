@@ -1,11 +1,13 @@
 """Rows of the tables and figures, from scores by hand."""
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from configs import ROOT, config
 from planned_files import PlannedFiles
@@ -13,7 +15,7 @@ from planned_files import PlannedFiles
 from mbert_atlas.arrays import Ragged, TokenStore, save_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.files import write_json
+from mbert_atlas.files import write_parquet
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers.liu2020 import measures
 from mbert_atlas.papers.liu2020.figures import convert_rates, curves, from_english
@@ -29,7 +31,8 @@ from mbert_atlas.papers.liu2020.measures import (
     samples,
 )
 from mbert_atlas.plan.plan import Plan
-from mbert_atlas.scorecard.cells import KEY, Measured, measured_cells, read_cells
+from mbert_atlas.schemas import DICTIONARY
+from mbert_atlas.scorecard.cells import KEY, Key, Measured, measured_cells, read_cells
 from mbert_atlas.scorecard.claims import cells_of, read_claims
 from mbert_atlas.scorecard.estimates import Evidence
 
@@ -63,17 +66,24 @@ def parquet(folder: Path, frame: pd.DataFrame) -> str:
     return str(folder / "table.parquet")
 
 
-def test_a_fitted_head_is_measured_by_language(tmp_path: Path) -> None:
-    card = {"masked_accuracy": 40.0, "by_language": {"de": 30.0, "en": 50.0}, "n": 200}
-    write_json({**card, "most_frequent": 4.0}, tmp_path / "card.json")
-    rows = list(measure_head([Cell(condition="fitted_head", path=str(tmp_path / "card.json"))]))
-    assert [(row["metric"], row["target"], row["value"]) for row in rows] == [
-        ("masked_accuracy", "all", 40.0),
-        ("masked_accuracy", "de", 30.0),
-        ("masked_accuracy", "en", 50.0),
-        ("most_frequent", "all", 4.0),
-    ]
-    assert {(row["condition"], row["n"]) for row in rows} == {("fitted_head", 200)}
+def test_the_head_is_measured_by_language(tmp_path: Path) -> None:
+    by_language = {"de": ([7, 7, 8, 9], [8, 7, 8, 9]), "en": ([4, 4, 5], [4, 4, 4])}
+    frame = pd.concat(
+        pd.DataFrame({"language": code, "row": 20, "gold": gold, "prediction": prediction})
+        for code, (gold, prediction) in by_language.items()
+    )
+    rows = list(measure_head([Cell(condition="head", path=parquet(tmp_path, frame))]))
+    assert by(rows, "target", "metric") == pytest.approx(
+        {
+            ("de", "masked_accuracy"): 75,
+            ("de", "most_frequent_accuracy"): 50,
+            ("en", "masked_accuracy"): 200 / 3,
+            ("en", "most_frequent_accuracy"): 200 / 3,
+        }
+    )
+    assert {(row["target"], row["n"]) for row in rows} == {("de", 4), ("en", 3)}
+    for row in rows:  # one row of texts is all that there is to draw
+        assert row["resampled"] == pytest.approx(np.full(400, row["value"]), rel=1e-5)
 
 
 def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:
@@ -83,8 +93,18 @@ def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:
         for layer, source, mrr in [(0, "en", 0.1), (0, "de", 0.2), (1, "en", 0.3), (1, "de", 0.5)]
         for centred in (False, True)
     ]
-    path = parquet(tmp_path, pd.DataFrame(rows))
-    found = list(measure_retrieval([Cell(condition="bert", seed=1, language="de", path=path)]))
+    words = pa.table([["a", "a", "b"], ["x", "y", "z"]], schema=DICTIONARY)
+    write_parquet(words, tmp_path / "d.parquet")
+    paths = {"ranks": parquet(tmp_path, pd.DataFrame(rows)), "dictionary": f"{tmp_path}/d.parquet"}
+    found = list(measure_retrieval([Cell(condition="bert", seed=1, language="de", paths=paths)]))
+    chance = [row for row in found if row["metric"] == "mrr_by_chance"]
+    # x, y, z among a and b: 1 or 1/2, each half the time; a has two of three translations.
+    from_german, from_english = 3 / 4, (5 / 6 + (1 + 1 / 2 + 1 / 3) / 3) / 2
+    both = {"published": from_german, "corrected": (from_german + from_english) / 2}
+    assert by(chance, "protocol", "target") == pytest.approx(
+        {(name, code): 100 * both[name] for name in both for code in ("de", "avg")}
+    )
+    found = [row for row in found if row["metric"] == "mrr"]
     assert_resampled(found)
     for target in ("de", "avg"):
         own = [row for row in found if row["target"] == target]
@@ -123,7 +143,7 @@ def test_the_drop_is_relative(monkeypatch: pytest.MonkeyPatch) -> None:
 def translations() -> pd.DataFrame:
     """Two layers and two weights; the test set likes layer 1, the development set layer 2."""
     table = pd.DataFrame(
-        {"protocol": protocol, "part": part, "layer": layer, "weight": weight}
+        {"protocol": protocol, "part": part, "layer": layer, "weight": weight, "seed": np.nan}
         | {"mean_bleu": bleu, "corpus_bleu": bleu + 1, "converted": 3 * weight, "counted": 10}
         | {"n": 7, "tokens": 20, "in_source": 19, "in_neither": layer, "translated": weight}
         | {"samples": [f"{protocol} {layer} {weight:g}"] if part == 0 else []}
@@ -133,7 +153,7 @@ def translations() -> pd.DataFrame:
         for weight in (1.0, 2.0)
         for bleu in [10 * weight + (5 if layer == favourite else 0)]
     )
-    numbers = table.columns[4:-1].drop("n")
+    numbers = table.columns[5:-1].drop("n")
     again = {f"resampled_{name}": [[value] * 2 for value in table[name]] for name in numbers}
     return table.assign(**again)
 
@@ -198,6 +218,21 @@ def test_rates_count_tokens_and_a_perfect_rate_is_known_to_that_many(tmp_path: P
     assert interval[1] < 0.02
 
 
+def test_shifts_by_random_vectors_are_conditions_of_their_own(tmp_path: Path) -> None:
+    table = translations()
+    control = [table.assign(seed=float(seed), converted=seed) for seed in (1, 2)]
+    cell = Cell(source="en", language="de", path=parquet(tmp_path, pd.concat([table, *control])))
+    rows = list(measure_translation([cell], **SETTINGS))
+    without = Cell(source="en", language="de", path=parquet(tmp_path, table))
+    assert len(rows) - len(list(measure_translation([without], **SETTINGS))) == 2 * 2 * 2 * 2
+    found = by([row for row in rows if "seed" in row], "condition", "seed", "metric", "protocol")
+    for seed, protocol in product((1, 2), PROTOCOLS):
+        for weight in (1, 2):
+            place = (f"alpha={weight}+random_shift", seed)
+            assert found[*place, "convert_rate", protocol] == pytest.approx(seed / 10)
+            assert found[*place, "translated_rate", protocol] == pytest.approx(weight / seed)
+
+
 def test_bleu_by_depth_is_a_mean_over_layers(tmp_path: Path) -> None:
     layers = pd.DataFrame({"layer": range(5), "mean_bleu": [90.0, 1, 2, 6, 70]})
     table = (
@@ -237,13 +272,15 @@ def test_weights_are_chosen_on_development_sets(tmp_path: Path) -> None:
     }
     table = pd.DataFrame(
         [
-            {"dataset": dataset, "language": language}
+            {"dataset": dataset, "language": language, "shift": "means"}
             | {"weight": float(weight), "right": count, "n": 10, "resampled": [10.0 * count] * 2}
             for (dataset, language), counts in right.items()
             for weight, count in enumerate(counts)
         ]
     )
-    paths = {"shifted": parquet(tmp_path, table)}
+    worse = table.assign(shift="random", right=table["right"] - table["weight"])
+    worse["resampled"] = [[10.0 * count] * 2 for count in worse["right"]]
+    paths = {"shifted": parquet(tmp_path, pd.concat([table, worse]))}
     cells = [
         Cell(condition="upper", seed=1, protocol=protocol, paths=paths) for protocol in PROTOCOLS
     ]
@@ -258,6 +295,10 @@ def test_weights_are_chosen_on_development_sets(tmp_path: Path) -> None:
     assert found["corrected", "upper+mds", "fr", "accuracy"] == 20
     assert found["corrected", "upper+mds", "fr", "shift_weight_alpha"] == 2
     assert ("published", "upper+mds", "en", "accuracy") not in found
+    # Its weights are chosen by its scores: 4, 5 and 5 of German, the first of equals.
+    assert found["published", "upper+random_shift", "de", "shift_weight_alpha"] == 1
+    assert found["published", "upper+random_shift", "de", "accuracy"] == 50
+    assert found["corrected", "upper+random_shift", "fr", "accuracy"] == 70
 
 
 def sentences() -> TokenStore:
@@ -296,6 +337,10 @@ def test_samples_are_laid_out() -> None:
     ]
 
 
+def _has(key: Key, cells: Any) -> bool:
+    return all(key[KEY.index(column)] in names for column, names in cells.items())
+
+
 def test_every_reported_number_and_claim_has_a_measurement(plan: Plan, tmp_path: Path) -> None:
     """Names of all cells that the paper's config measures, with made-up files for every run."""
     planned = PlannedFiles(plan, tmp_path)
@@ -305,7 +350,11 @@ def test_every_reported_number_and_claim_has_a_measurement(plan: Plan, tmp_path:
     reported = ROOT / "resources/reported/liu2020.csv"
     assert {line.key for line in read_cells([reported])} - keys == set()
     path = ROOT / "mbert_atlas/papers/liu2020/claims.yaml"
-    claims = read_claims(path, "liu2020", reported).claims
+    stated = read_claims(path, "liu2020", reported)
+    claims = stated.claims
+    for gate in stated.gates.values():
+        terms = [cells for _, cells in gate.effect.terms(gate.of)]
+        assert all(any(_has(key, cells) for key in keys) for cells in terms), gate.otherwise
     # MUSE has 12 languages, XNLI 14 others than English; Table 2 has 12 directions, 6 from English.
     assert {name: len(cells_of(claim, "liu2020", keys)) for name, claim in claims.items()} == {
         "small-data-bert-is-behind": 2 * 12,
@@ -329,13 +378,17 @@ def test_every_reported_number_and_claim_has_a_measurement(plan: Plan, tmp_path:
         "converted-tokens-are-translations": 3 * 6,
         "no-third-language": 3 * 12,
         "negative-weight-converts-nothing": 12,
-        "more-weight-does-not-always-translate-better": 2 * 12 + 12,
+        "more-weight-does-not-always-translate-better": 12,
         "more-weight-translates-better-at-last-layers": 12,
         "last-layers-translate-best": 12,
         "upper-layers-suffice": 1,
         "shift-helps-transfer": 1,
         "shift-helps-most-languages": 11,
         "french-and-spanish-gain-nothing": 2,
+        "random-shift-helps-transfer": 1,
+        "random-shift-helps-most-languages": 11,
+        "random-shift-converts-most-tokens": 12,
+        "random-shift-translates": 3 * 6,
     }
 
 

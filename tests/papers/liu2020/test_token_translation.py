@@ -13,7 +13,7 @@ import torch
 from configs import ROOT
 from reading import MIRROR, mirrored, needs_mirror, read_table
 from sacrebleu.metrics.bleu import BLEU
-from tiny_models import WORDS, make_encoder, make_tokenizer, text_table
+from tiny_models import SPECIAL_TOKENS, WORDS, make_encoder, make_tokenizer, text_table
 from transformers import BertConfig, BertForPreTraining
 
 from mbert_atlas.analysis.resampling import resamples
@@ -34,7 +34,11 @@ from mbert_atlas.papers.liu2020.token_translation import (
     token_counts,
     translate_tokens,
 )
-from mbert_atlas.representations.language_vectors import language_means, mean_difference
+from mbert_atlas.representations.language_vectors import (
+    language_means,
+    mean_difference,
+    random_vectors,
+)
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import NLI_PAIRS
 
@@ -280,8 +284,12 @@ def test_a_direction(masked: Path, tmp_path: Path) -> None:
         layers=[1, 3],
         weights=[0.0, 1.0, 9.0],
         shown=[0, 3],
+        random_layers=[3],
+        seeds=[4, 5],
     ).to_pandas()
-    assert len(table) == 2 * 2 * 3
+    assert len(table) == 2 * 2 * 3 + 2 * 2 * 3
+    at_random = table[table["seed"].notna()]
+    assert set(zip(at_random["layer"], at_random["seed"], strict=True)) == {(3, 4), (3, 5)}
     assert set(table["n"]) == {4}
     again = np.stack(table["resampled_converted"])
     assert again.shape == (len(table), 400)
@@ -290,6 +298,20 @@ def test_a_direction(masked: Path, tmp_path: Path) -> None:
     assert whole["corpus_bleu"].nunique() == 1  # without a shift neither layer nor mean matters
     assert all(len(samples) == 2 for samples in table["samples"])
     assert (table["converted"] <= table["counted"]).all()
+    # The last state and its shift: what the head makes of the sum.
+    model = load_masked_model(masked, 0).eval()
+    means = load_arrays(tmp_path / "means").dense("means_of_texts")
+    vector = random_vectors(means[0] - means[1], 4, "en", "zh")[3]
+    sentences = load_arrays(tmp_path / "pairs").ragged("input_ids")
+    ids = torch.from_numpy(sentences[0].astype(np.int64))[None]
+    with torch.no_grad():
+        state = model.bert(ids).last_hidden_state + 9 * torch.from_numpy(vector)
+        tokens = model.cls.predictions(state)[0, 1:-1].argmax(dim=-1).tolist()
+    (row,) = at_random.query("seed == 4 and weight == 9 and protocol == 'published'").to_dict(
+        "records"
+    )
+    words = " ".join([*SPECIAL_TOKENS, *WORDS][token] for token in tokens)
+    assert row["samples"][0] == words.replace(" ##", "")
 
 
 def test_scores_of_resampled_sentences() -> None:
