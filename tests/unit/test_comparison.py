@@ -98,7 +98,8 @@ def verdict_rows(*verdicts: str) -> pd.DataFrame:
     """A claim's verdicts under both protocols, run by run."""
     unknown = dict.fromkeys(COLUMNS, float("nan"))
     texts = {"effect_of": "level", "metric": "", "basis": "", "cell": "", "cells": 1, "effect": 1.0}
-    texts["contrast"] = ""
+    texts |= dict.fromkeys(("contrast", "part", "n", "seeds", "gate"), "") | {"cases": 1}
+    texts |= dict.fromkeys(("control_for", "in_control", "same_numbers"), "")
     return pd.DataFrame(
         [
             {**unknown, **texts, "id": "one", "verdict": verdict, "protocol": protocol}
@@ -119,6 +120,10 @@ def verdict_rows(*verdicts: str) -> pd.DataFrame:
         (["holds", "holds", "not applicable", "not applicable"], "in one run only", []),
         (["not applicable"] * 4, "the same", []),
         (["not run"] * 4, "not run", []),
+        # on a part of the cases, and on all
+        (["holds", "holds so far", "holds so far", "holds"], "the same", []),
+        (["does not hold so far", "undecided", "does not hold", "undecided"], "the same", []),
+        (["holds so far", "holds", "does not hold", "holds"], "different", ["published"]),
         (
             ["holds", "undecided", "not run", "not run", "does not hold", "undecided"],
             "opposite",
