@@ -246,7 +246,14 @@ def test_the_command_line(
     titles = re.findall(r"<section id=.*>\n<h2>(.*)</h2>", text)
     assert re.search(r" et al\. \(\d{4}\): ", titles[0])
     assert titles[1:] == ["another2020"]
-    main(["publish", str(first), str(tmp_path / "copy"), "--hardware", "two cores"])
+    copy = str(tmp_path / "copy")
+    with pytest.raises(SystemExit, match=r"claims\.csv: \d+ verdicts or intervals are others than"):
+        main(["publish", str(first), copy])  # the claims were not those of the paper
+    main(["judge", str(first), "--output", str(first / "claims.csv")])
+    assert f"{known}/" in capsys.readouterr().out
+    main(["publish", str(first), copy, "--hardware", "two cores"])
+    main(["judge", copy])
+    assert capsys.readouterr().out.endswith("The same verdicts and intervals as in claims.csv.\n")
     assert "two cores" in (tmp_path / "copy/README.md").read_text("utf-8")
     with pytest.raises(SystemExit, match=r"the same folder as .*; name each folder once\."):
         main(["compare", str(first), str(first), "--output", out])
