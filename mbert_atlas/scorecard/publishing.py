@@ -222,12 +222,13 @@ def _result(outcome: Outcome) -> str:
     """Return a verdict with reasons, controls, effect, limiting case and scope."""
     mark = "**" if outcome.verdict in DECIDED else ""
     text = f"{mark}{outcome.words}{mark}"
+    if outcome.verdict == NOT_APPLICABLE:
+        return f"{text}: {'; '.join(outcome.reasons)}"
     texts = [f"⚠ also in the control {name}" for name, _ in outcome.controls]
     texts += [f"{outcome.effect} {outcome.unit}".strip()]
     texts += [f"limiting case {outcome.limiting}"] if outcome.limiting else []
-    left = "" if outcome.verdict == NOT_APPLICABLE else "left out: "
-    texts += [outcome.scope, *(left + reason for reason in outcome.reasons)]
-    return ": ".join(filter(None, [text, "; ".join(filter(None, texts))]))
+    texts += [outcome.scope, *(f"left out: {reason}" for reason in outcome.reasons)]
+    return f"{text}: {'; '.join(filter(None, texts))}"
 
 
 def _machine() -> str:

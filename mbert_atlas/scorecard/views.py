@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -280,10 +282,19 @@ def _outcome(
 
 
 def _limiting_case(record: Mapping[Any, Any], names: Mapping[str, str]) -> str:
-    """Return names of the case that decides for a claim, each once, and the difference it is."""
+    """Return names of the case that decides for a claim, each once, and the difference it is.
+
+    What both sides of the difference share is named before it.
+    """
     part = record["part"]
-    case = dict.fromkeys(record["cell"].split())
-    texts = [_named(name, names) for name in case if name not in re.split("[ ,]", part)]
+    case = [name for name in record["cell"].split() if name not in re.split("[ ,]", part)]
+    sides = [side.split() for side in part.split(" − ")]
+    shared = [*(Counter(sides[0]) & Counter(sides[-1])).elements()]
+    if len(sides) == 2 and "+" not in part and len(shared) < min(map(len, sides)):
+        for side, name in product(sides, shared):
+            side.remove(name)
+        case, part = [*case, *shared], " − ".join(map(" ".join, sides))
+    texts = [_named(name, names) for name in dict.fromkeys(case)]
     return ": ".join(filter(None, [", ".join(texts), _named(part, names).strip()]))
 
 

@@ -197,6 +197,8 @@ def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
         ("bert_20_200k hi", "", "window 9, Hindi"),
         ("hi hi", "", "Hindi"),  # source and target
         ("bert_20_200k hi", "hi hi − en", "window 9: Hindi − en"),  # which of several differences
+        ("nli hi", "ner hi,en bert_20_200k − ner hi,en en", "NLI, NER, Hindi, en: window 9 − en"),
+        ("", "hi mean_x − hi hi", "Hindi: mean of the others − Hindi"),
     ):
         named = claims.assign(cell=cell, part=part)
         better, _ = claim_views(named, setting_with("window 9"))
