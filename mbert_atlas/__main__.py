@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         languages = Languages.read("resources/languages.csv")
         config = papers.load(files, languages=[item.code for item in languages])
-        if options.command in ("compare", "publish"):
+        if options.command in ("compare", "publish", "judge"):
             _write_results(options, Plan(config, languages))
         elif options.command == "check":
             print("No mistakes found.")
@@ -60,6 +60,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     publish.add_argument("results", type=Path, help="results folder")
     publish.add_argument("output", type=Path, help="folder to write, such as docs/results/small")
     publish.add_argument("--hardware", default="", help="what it ran on; none: this machine")
+    judge = commands.add_parser("judge", help="judge claims again from a folder's measurements")
+    judge.add_argument("results", type=Path, help="results folder, or a published copy")
+    judge.add_argument("--output", type=Path, help="CSV file to write the verdicts to")
     return parser.parse_args(arguments)
 
 
@@ -70,11 +73,19 @@ def _write_results(options: argparse.Namespace, plan: Plan) -> None:
 
         names = plan.language_names()
         write_comparison(options.results, options.output, papers=plan.papers, names=names)
-    else:
+        print(options.output / "index.html")
+        return
+    from mbert_atlas.scorecard.judging import read_judging
+
+    judging = read_judging(plan.papers, plan.language_names())
+    if options.command == "publish":
         from mbert_atlas.scorecard.publishing import publish
 
-        publish(options.results, options.output, papers=plan.papers, hardware=options.hardware)
-    print(options.output / "index.html")
+        publish(options.results, options.output, judging=judging, hardware=options.hardware)
+        print(options.output / "index.html")
+    else:
+        differing = judging.check(options.results, options.output)
+        print("\n".join(differing) or "The same verdicts and intervals as in claims.csv.")
 
 
 def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) -> None:

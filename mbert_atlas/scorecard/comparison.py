@@ -18,15 +18,25 @@ from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.cells import write_csv
 from mbert_atlas.scorecard.results import ENCODER, Results, read_results
 from mbert_atlas.scorecard.templates import Setting, artifact_name, render
-from mbert_atlas.scorecard.verdicts import COLUMNS, DOES_NOT_HOLD, HOLDS, NOT_APPLICABLE, NOT_RUN
+from mbert_atlas.scorecard.verdicts import (
+    COLUMNS,
+    DOES_NOT_HOLD,
+    FAILS_SO_FAR,
+    HOLDS,
+    HOLDS_SO_FAR,
+    NOT_APPLICABLE,
+    NOT_RUN,
+)
 from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
 
 SAME, DIFFERENT, OPPOSITE = "the same", "different", "opposite"
 SINGLE, NONE = "in one run only", "not run"
 """How the verdicts of runs compare: ``opposite`` if the claim holds in one run and does not hold in
-another; all may be the same, or only one run or none has a verdict."""
+another, both on all of the paper's cases; "so far" is the same as the verdict on all. All may be
+the same, or only one run or none has a verdict."""
 _BOTH = "both protocols"  # where they have the same numbers
 _OPEN = {NOT_RUN, NOT_APPLICABLE}  # what is no verdict on a claim
+_SO_FAR = {HOLDS_SO_FAR: HOLDS, FAILS_SO_FAR: DOES_NOT_HOLD}
 _KEYS = ["paper", "id", "protocol"]
 
 
@@ -69,7 +79,7 @@ def write_comparison(
         plan = papers.get(paper, PaperPlan(paper, []))
         of_paper = claims[claims["paper"] == paper]
         compared = compare_claims(of_paper, setting, len(results))
-        numbers = Counter(claim.agreement for claim in compared)
+        numbers = Counter(claim.agreement for claim in compared if not claim.view.is_control)
         agreements = (SAME, DIFFERENT, OPPOSITE, SINGLE, NONE)
         section = {
             "key": paper,
@@ -102,7 +112,8 @@ def write_comparison(
 def _aligned(results: Sequence[Results]) -> pd.DataFrame:
     """Return the claims of all runs, with the column ``run``; what a run lacks is not run."""
     stated = pd.concat([one.claims for one in results]).drop_duplicates(_KEYS)
-    unknown = stated.assign(verdict=NOT_RUN, basis="", cell="", cells=0.0)
+    texts = dict.fromkeys(("basis", "cell", "part", "n", "seeds", "gate", "in_control"), "")
+    unknown = stated.assign(verdict=NOT_RUN, cells=0.0, same_numbers="yes", **texts)
     measured = ["effect", "low", "high", "p", "q", "detectable", "seeds_to_decide"]
     unknown[measured] = float("nan")
     every = []
@@ -123,7 +134,11 @@ def compare_claims(claims: pd.DataFrame, setting: Setting, runs: int) -> list[Co
             protocol: {one.verdict for one in view.outcomes if one.protocol == protocol} - _OPEN
             for protocol in PROTOCOLS
         }
-        differing = [protocol for protocol, verdicts in judgements.items() if len(verdicts) > 1]
+        differing = [
+            protocol
+            for protocol, verdicts in judgements.items()
+            if len({_SO_FAR.get(verdict, verdict) for verdict in verdicts}) > 1
+        ]
         judged = sum(any(one.verdict not in _OPEN for one in outcomes) for outcomes in by_run)
         was_run = any(one.verdict != NOT_RUN for one in view.outcomes)
         agreement = SINGLE if judged == 1 else SAME if was_run else NONE

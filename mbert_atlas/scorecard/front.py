@@ -12,8 +12,15 @@ from mbert_atlas.corpora.cards import corpora_read
 from mbert_atlas.labels import listed
 from mbert_atlas.scorecard.results import cost_of, data_read, with_sizes
 from mbert_atlas.scorecard.templates import FigureLink, Setting, artifact_name, provenance, render
-from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
-from mbert_atlas.scorecard.views import ClaimView, claim_views, count_verdicts, finding, headlines
+from mbert_atlas.scorecard.verdicts import DECIDED, NOT_RUN, VERDICTS
+from mbert_atlas.scorecard.views import (
+    ClaimView,
+    claim_views,
+    count_verdicts,
+    finding,
+    headlines,
+    of_paper,
+)
 
 
 def write_index(
@@ -55,7 +62,7 @@ def write_index(
                 for view in section["first"]
                 if view.verdicts["corrected"] == verdict
             ]
-            for verdict in (HOLDS, DOES_NOT_HOLD)
+            for verdict in DECIDED
         },
         facts=run_facts(claims, setting, output.parent, root),
         links=links,
@@ -69,13 +76,14 @@ def _section(
     claims: pd.DataFrame, key: str, title: str, setting: Setting, figures: Sequence[FigureLink]
 ) -> dict[str, Any]:
     """Return what the page shows of one paper."""
-    views = claim_views(claims, setting)
+    every = claim_views(claims, setting)
+    views = [view for view in every if not view.is_control]
     run = [view for view in views if any(one.verdict != NOT_RUN for one in view.outcomes)]
     is_first = "yes" if any(view.row["headline"] for view in views) else ""
     first = [view for view in run if view.row["headline"] == is_first]
     not_run = [view for view in views if view not in run]
-    of_paper = [one for one in figures if one.paper == key]
-    order = sorted(of_paper, key=lambda one: "corrected" not in one.path.name)
+    drawn = [one for one in figures if one.paper == key]
+    order = sorted(drawn, key=lambda one: "corrected" not in one.path.name)
     return {
         "key": key,
         "title": title,
@@ -84,8 +92,9 @@ def _section(
         "counts": count_verdicts(headlines(claims)),
         "encoders": _encoders_by_claim(setting, key, first),
         "run": [view for view in run if view not in first],
+        "controls": [view for view in every if view.is_control],
         "not_run": sorted(not_run, key=lambda view: view.row["headline"] != "yes"),
-        "figures": of_paper,
+        "figures": drawn,
         "pictures": {one.artifact: one for one in reversed(order)},  # the first one stays
     }
 
@@ -95,6 +104,7 @@ def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) 
 
     What no file states is left out; ``folder`` is that of claims.csv and cost.csv.
     """
+    claims = of_paper(claims)
     run = claims[claims["verdict"] != NOT_RUN]
     papers = [paper for paper in setting.models if paper in {*run["paper"]}]
     models = [setting.labels(f"{paper}/").models for paper in papers]

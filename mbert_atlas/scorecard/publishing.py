@@ -6,10 +6,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from PIL import Image
@@ -17,12 +17,12 @@ from PIL import Image
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_text
-from mbert_atlas.plan.records import PaperPlan
+from mbert_atlas.scorecard.judging import Judging, differing
 from mbert_atlas.scorecard.results import COMPARABLE, ENCODER, FACTS, Results, read_results
 from mbert_atlas.scorecard.rules import NO_REPORTED_VALUE
-from mbert_atlas.scorecard.templates import natural
-from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, VERDICTS
-from mbert_atlas.scorecard.views import count_verdicts, effect_and_interval
+from mbert_atlas.scorecard.templates import Setting, natural
+from mbert_atlas.scorecard.verdicts import DECIDED, NOT_APPLICABLE, NOT_RUN, VERDICTS
+from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
 
 MOST_BYTES = 5_000_000
 _TABLES = ("claims.csv", "scorecard.csv", "cost.csv", "config.yaml")
@@ -41,17 +41,15 @@ _IN_TABLE = '<p class="soft">Additional results: <a href="../scorecard.csv">scor
 _SMALLER, _SMALLEST = 0.8, 0.3  # width of pictures: at each step, and the least, of the original
 
 
-def publish(
-    folder: Path, output: Path, *, papers: Mapping[str, PaperPlan], hardware: str = ""
-) -> None:
-    """Copy index, pages of papers, tables, pictures and main curves of a run to ``output``.
+def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "") -> None:
+    """Copy index, pages of papers, tables, pictures and measurements of a run to ``output``.
 
     Pages link to the pictures of the copy, as PNG, and to nothing that is not in it; they leave
     additional results to ``scorecard.csv``. ``run.json``, ``README.md`` and the index state what
     the run is and its ``hardware``, by default this machine's. Pictures are reduced until the copy
     has at most :data:`MOST_BYTES`. Raises a DataError as :func:`.results.read_results`, if there is
-    no index, if the copy is too large with small pictures, or if ``output`` is a folder that was
-    not published.
+    no index, if the copy is too large with small pictures, if its measurements give other verdicts
+    or intervals than ``claims.csv`` has, or if ``output`` is a folder that was not published.
     """
     (results,) = read_results([folder])
     if not (folder / "index.html").is_file():
@@ -63,7 +61,7 @@ def publish(
     facts = {**results.facts, "hardware": hardware or _machine()}
     curves = {
         f"measurements/{paper}/{name}.csv"
-        for paper, plan in papers.items()
+        for paper, plan in judging.papers.items()
         for item in plan.curves
         for name in item.measurements
     }
@@ -90,8 +88,15 @@ def publish(
         )
         text = read_text(index).replace("</dl>", f"{listed}</dl>", 1)  # that of its facts
         index.write_text(text, encoding="utf-8")
-        (copy / "README.md").write_text(_readme(results, facts, copy), encoding="utf-8")
+        readme = _readme(results, facts, copy, judging.languages)
+        (copy / "README.md").write_text(readme, encoding="utf-8")
         (copy / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        judging.pack(results, copy)
+        if names := differing(results.claims, judging.again(replace(results, folder=copy))):
+            problem = f"{len(names)} verdicts or intervals are others than those of the "
+            problem += f"measurements, such as {names[0]}"
+            fix = "judge the claims again by the target that this file is"
+            raise DataError(folder / "claims.csv", "", problem, fix)
         _reduce(copy, output)
 
 
@@ -163,7 +168,9 @@ class _Pages:
         page.write_text(text, encoding="utf-8")
 
 
-def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
+def _readme(
+    results: Results, facts: Mapping[str, str], copy: Path, names: Mapping[str, str]
+) -> str:
     """Return what the run is, verdicts and effects of its claims, and its pictures, in Markdown."""
     lines = [f"# Results of the run {facts['run']}", "", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {text} |" for name, text in facts.items() if name != "run"]
@@ -175,15 +182,20 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
         for protocol, counts in count_verdicts(rows).items():
             numbers = "".join(f" {counts[verdict]} |" for verdict in VERDICTS)
             lines.append(f"| {paper} | {protocol} |{numbers}")
+    lines += [
+        "",
+        "A claim that both protocols judge on the same numbers counts once, as corrected.",
+    ]
+    lines += ["Controls are ours and do not count; a finding that its control shows, too, has a ⚠."]
     lines += ["", "Effects of the claims that were run, with 95% intervals:"]
     was_run = results.claims["verdict"] != NOT_RUN
+    setting = Setting(facts["run"], results.is_comparable, names=names)
     for paper, rows in results.claims[was_run].groupby("paper", sort=False):
-        lines += ["", f"## {paper}", "", "| claim | " + " | ".join(PROTOCOLS) + " |"]
-        lines.append("| --- |" + " --- |" * len(PROTOCOLS))
-        for _, both in rows.groupby("id", sort=False):
-            by_protocol = {row["protocol"]: _verdict(row) for row in both.to_dict("records")}
-            cells = [by_protocol.get(protocol, "") for protocol in PROTOCOLS]
-            lines.append(f"| {both['claim'].iloc[0]} | {' | '.join(cells)} |")
+        views = claim_views(rows, setting)
+        controls = [view for view in views if view.is_control]
+        lines += ["", f"## {paper}", ""]
+        lines += _table("claim", [view for view in views if not view.is_control])
+        lines += ["", *_table("control (ours)", controls)] if controls else []
         pictures = sorted(copy.glob(f"figures/{paper}/*.png"), key=lambda path: natural(path.stem))
         places = [(path.relative_to(copy).as_posix(), path.stem) for path in pictures]
         images = [
@@ -194,10 +206,29 @@ def _readme(results: Results, facts: Mapping[str, str], copy: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verdict(row: Mapping[Any, Any]) -> str:
-    """Return the verdict of a claim with its effect."""
-    mark = "**" if row["verdict"] in (HOLDS, DOES_NOT_HOLD) else ""
-    return f"{mark}{row['verdict']}{mark}: {effect_and_interval(row)[0]}"
+def _table(kind: str, views: Sequence[ClaimView]) -> list[str]:
+    lines = [f"| {kind} | expected | {' | '.join(PROTOCOLS)} |"]
+    lines += ["| --- | --- |" + " --- |" * len(PROTOCOLS)]
+    for view in views:
+        by_protocol = {one.protocol: _result(one) for one in view.outcomes}
+        if view.row["same_numbers"]:
+            by_protocol[PROTOCOLS[0]] = "the same numbers"
+        cells = [by_protocol.get(protocol, "") for protocol in PROTOCOLS]
+        lines.append(f"| {' | '.join([view.row['claim'], view.row['expected'], *cells])} |")
+    return lines
+
+
+def _result(outcome: Outcome) -> str:
+    """Return a verdict with reasons, controls, effect, limiting case and scope."""
+    mark = "**" if outcome.verdict in DECIDED else ""
+    text = f"{mark}{outcome.words}{mark}"
+    if outcome.verdict == NOT_APPLICABLE:
+        return f"{text}: {'; '.join(outcome.reasons)}"
+    texts = [f"⚠ also in the control {name}" for name, _ in outcome.controls]
+    texts += [f"{outcome.effect} {outcome.unit}".strip()]
+    texts += [f"limiting case {outcome.limiting}"] if outcome.limiting else []
+    texts += [outcome.scope, *(f"left out: {reason}" for reason in outcome.reasons)]
+    return f"{text}: {'; '.join(filter(None, texts))}"
 
 
 def _machine() -> str:

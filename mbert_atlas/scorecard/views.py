@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -13,7 +15,17 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import label, language, listed
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.templates import Setting, artifact_name
-from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, UNDECIDED, VERDICTS
+from mbert_atlas.scorecard.verdicts import (
+    DECIDED,
+    DOES_NOT_HOLD,
+    FAILS_SO_FAR,
+    HOLDS,
+    HOLDS_SO_FAR,
+    NOT_APPLICABLE,
+    NOT_RUN,
+    UNDECIDED,
+    VERDICTS,
+)
 
 _MARKS = (
     (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
@@ -24,10 +36,15 @@ _MARKS = (
 FALSE_DISCOVERIES = 0.05
 _WORDS = {  # of one and of several; others are "is undecided", "are undecided", ...
     HOLDS: ("holds", "hold"),
+    HOLDS_SO_FAR: ("holds so far", "hold so far"),
     DOES_NOT_HOLD: ("does not hold", "do not hold"),
+    FAILS_SO_FAR: ("does not hold so far", "do not hold so far"),
     NOT_RUN: ("was not run", "were not run"),
 }
-_WIDTH, _EDGE = 150, 6  # of a plot, in pixels
+_SOURCES = {"seed": "seeds", "item": "test items", "in part item": "some of the test items"}
+_SO_FAR = " so far"
+_NEEDS_SCALE = "it states a level, which only the paper's data and encoder can have"
+_WIDTH, _EDGE, _APART = 150, 10, 26  # of a plot, and of numbers on its scale, in pixels
 
 
 @dataclass(frozen=True)
@@ -36,12 +53,24 @@ class Outcome:
 
     protocol: str
     verdict: str
+    words: str  # the verdict, with the number of cases if it holds or fails so far
     effect: str = ""  # with its interval
-    basis: str = ""  # of the interval, and the limiting case if there is one
-    limiting: str = ""  # that case
+    limiting: str = ""  # the case that decides, and the difference if the claim has several
+    cases: str = ""  # how many of the paper's cases count
+    n: str = ""
+    seeds: str = ""
+    basis: str = ""  # of the interval, and how far it is from another verdict
     unit: str = ""  # of the effect, with the metric unless the case names it
     q: str = ""  # of a claim that holds or does not
-    plot: Mapping[str, float | None] | None = None  # pixels of its effect, interval, region, ...
+    reasons: tuple[str, ...] = ()  # why it is not applicable, or cases do not count
+    controls: tuple[tuple[str, str], ...] = ()  # ids and sentences of those that show it, too
+    plot: Mapping[str, Any] | None = None
+    """Pixels of its effect, interval, region, ... and ``ticks``, numbers on the scale with text."""
+
+    @property
+    def scope(self) -> str:
+        """Cases, items and seeds: ``2 of 9 cases, n = 500, 2 seeds``."""
+        return ", ".join(filter(None, [self.cases, self.n and f"n = {self.n}", self.seeds]))
 
 
 @dataclass(frozen=True)
@@ -61,13 +90,23 @@ class ClaimView:
     @property
     def agrees(self) -> bool:
         """Whether it has the same result under all protocols, which may have the same runs."""
-        return len({(one.verdict, one.effect, one.limiting) for one in self.outcomes}) == 1
+        results = {
+            (one.words, one.effect, one.scope, one.limiting, one.reasons, one.controls)
+            for one in self.outcomes
+        }
+        return len(results) == 1
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is a control of our own, which is no claim of the paper."""
+        return bool(self.row["control_for"])
 
 
 def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
     """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect."""
     columns = ["effect", "low", "high", "above", "below"]
     columns += ["reported"] if setting.comparable else []
+    sentences = dict(zip(claims["id"], claims["claim"], strict=True))
     views = []
     for _, rows in claims.groupby("id", sort=False):
         records = [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
@@ -77,11 +116,14 @@ def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
         # the plots of both protocols have one scale
         numbers = [record[column] for record in records for column in columns]
         numbers = [number for number in numbers if math.isfinite(number)] or [0.0]
+        size = (max(numbers) - min(numbers)) or 1.0
+        if min(map(abs, numbers)) <= size:  # zero is in the scale, or near
+            numbers.append(0.0)
         margin = 0.08 * ((max(numbers) - min(numbers)) or 1.0)
         scale = (min(numbers) - margin, max(numbers) + margin)
         conditions = setting.conditions.get(f"{first['paper']}/{first['artifact']}", {})
         names = {**setting.names, **conditions}
-        outcomes = [_outcome(record, names, scale, columns) for record in records]
+        outcomes = [_outcome(record, names, sentences, scale, columns) for record in records]
         contrasts = [_named(each, names) for each in first["contrast"].split("; ") if each]
         views.append(ClaimView(first, text, outcomes, contrasts))
     return views
@@ -100,29 +142,40 @@ def unit(metrics: str, effect_of: str, *, named: bool = False) -> str:
     return word if named else f"{word} ({'; '.join(labels)})".lstrip()
 
 
+def of_paper(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims without controls, which are ours."""
+    return claims[claims["control_for"] == ""]
+
+
 def headlines(claims: pd.DataFrame) -> pd.DataFrame:
     """Return the headline claims of a paper; all of its claims, if it has none."""
+    claims = of_paper(claims)
     chosen = claims[claims["headline"] == "yes"]
     return claims if chosen.empty else chosen
 
 
 def finding(claims: pd.DataFrame) -> str:
-    """Return the verdicts on the headline claims of a paper as a sentence.
+    """Return the verdicts on the headline claims of a paper as a sentence or two.
 
     ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided, under both protocols.`` A
     paper without headline claims is described by all of its claims.
     """
-    kind = "headline claim" if (claims["headline"] == "yes").any() else "claim"
     counted = headlines(claims)
+    kind = "headline claim" if (counted["headline"] == "yes").any() else "claim"
     total = counted["id"].nunique()
     kinds = f"{total} {kind}{'s' if total > 1 else ''}"
     if (counted["verdict"] == NOT_RUN).all():
         return f"None of {kinds} was run."
-    of_protocol = count_verdicts(counted)
-    published, corrected = (_in_words(of_protocol[name], total) for name in PROTOCOLS)
+    published, corrected = (count_verdicts(counted)[name] for name in PROTOCOLS)
+    text = f"Of {kinds} {_in_words(corrected, total)}"
+    others = sum(published.values())
     if (counted.groupby("id")["verdict"].nunique() == 1).all():
-        return f"Of {kinds} {corrected}, under both protocols."
-    return f"Of {kinds} {corrected}; under the published protocol {published}."
+        text += ", under both protocols"
+    elif others:
+        which = "other numbers" if others == total else f"other numbers of {others} of them"
+        text += f"; the published protocol has {which}: {_in_words(published, others)}"
+    number = counted["id"][counted["in_control"] != ""].nunique()
+    return f"{text}." + (f" {number} of them also in a control of ours." if number else "")
 
 
 def _in_words(counts: Mapping[str, int], total: int) -> str:
@@ -137,9 +190,15 @@ def _in_words(counts: Mapping[str, int], total: int) -> str:
     return listed(words)
 
 
+def counted_once(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that count: no controls, and the same numbers under ``corrected`` only."""
+    again = (claims["same_numbers"] == "yes") & (claims["protocol"] != PROTOCOLS[-1])
+    return of_paper(claims[~again])
+
+
 def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """Return how many claims have which verdict, by protocol."""
-    counts = claims.groupby(["protocol", "verdict"]).size()
+    """Return how many claims have which verdict, by protocol, see :func:`counted_once`."""
+    counts = counted_once(claims).groupby(["protocol", "verdict"]).size()
     return {
         protocol: {verdict: int(counts.get((protocol, verdict), 0)) for verdict in VERDICTS}
         for protocol in PROTOCOLS
@@ -148,7 +207,8 @@ def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
 
 def count_discoveries(claims: pd.DataFrame) -> dict[str, tuple[int, int]]:
     """Return how many claims hold or do not, and how many still do at that false-discovery rate."""
-    decided = claims[claims["verdict"].isin([HOLDS, DOES_NOT_HOLD])]
+    claims = counted_once(claims)
+    decided = claims[claims["verdict"].isin(DECIDED)]
     of_protocol = {name: decided["q"][decided["protocol"] == name] for name in PROTOCOLS}
     return {name: (len(q), int((q <= FALSE_DISCOVERIES).sum())) for name, q in of_protocol.items()}
 
@@ -176,32 +236,73 @@ def effect_and_interval(record: Mapping[Any, Any]) -> tuple[str, int]:
 def _outcome(
     record: Mapping[str, Any],
     names: Mapping[str, str],
+    sentences: Mapping[str, str],
     scale: tuple[float, float],
     plotted: Sequence[str],
 ) -> Outcome:
-    if record["verdict"] == NOT_RUN:
-        return Outcome(record["protocol"], NOT_RUN)
+    protocol, verdict = record["protocol"], record["verdict"]
+    if verdict == NOT_RUN:
+        return Outcome(protocol, verdict, verdict)
+    run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
+    words = f"{verdict} ({run} of {cases})" if verdict.endswith(_SO_FAR) else verdict
+    reasons = tuple(filter(None, record["gate"].split("; ")))
+    if verdict == NOT_APPLICABLE and record["cells"]:
+        reasons = (_NEEDS_SCALE, *reasons)
+    common = Outcome(protocol, verdict, words, reasons=reasons)
+    if not math.isfinite(record["effect"]):
+        return common
     text, digits = effect_and_interval(record)
-    cells, basis = int(record["cells"]), record["basis"]
-    limiting = _named(record["cell"], names)
-    if limiting and cells == 1:
-        limiting += ", the only case run"
-        basis += f"; {limiting}"
-    elif limiting:
-        basis += f"; limiting case: {limiting} (1 of {cells})"
-    elif cells > 1:
-        basis += f"; mean of {cells}"
-    if record["verdict"] == UNDECIDED:
-        basis += f"; {_would_decide(record, digits)}"
-    q = ""
-    if record["verdict"] in (HOLDS, DOES_NOT_HOLD):
-        basis += f"; p {_level(record['p'])}, q {_level(record['q'])}"
-        q = _level(record["q"]).removeprefix("= ")
-    plot = {column: _place(record[column], *scale) for column in plotted}
+    is_mean = run > 1 and not record["cell"] and not record["part"]
+    basis = [_basis(record["basis"])]
+    if verdict == UNDECIDED:
+        basis += [_would_decide(record, digits)]
+    if verdict in DECIDED:
+        levels = (
+            f"{name} {_level(record[name])}".replace(" ", "\N{NO-BREAK SPACE}") for name in "pq"
+        )
+        basis += [", ".join(levels)]
+    ends = [record[column] for column in plotted]
+    plot: dict[str, Any] = dict(zip(plotted, (_place(end, *scale) for end in ends), strict=True))
+    plot |= {"zero": _place(0.0, *scale) if scale[0] < 0 < scale[1] else None}
     metrics = record["metric"].split()
     metric = [name for name in metrics if name in record["cell"].split()]
-    measured = unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric))
-    return Outcome(record["protocol"], record["verdict"], text, basis, limiting, measured, q, plot)
+    return replace(
+        common,
+        effect=text,
+        limiting=_limiting_case(record, names),
+        cases=f"{'mean of ' * is_mean}{run} of {cases} case{'s' * (cases > 1)}",
+        n=record["n"],
+        seeds=f"{seeds or 'no'} seed{'s' * (seeds != '1')}",
+        basis="; ".join(basis),
+        unit=unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric)),
+        q=_level(record["q"]).removeprefix("= ") if verdict in DECIDED else "",
+        controls=tuple((name, sentences.get(name, name)) for name in record["in_control"].split()),
+        plot=plot | {"ticks": _ticks(*scale)},
+    )
+
+
+def _limiting_case(record: Mapping[Any, Any], names: Mapping[str, str]) -> str:
+    """Return names of the case that decides for a claim, each once, and the difference it is.
+
+    What both sides of the difference share is named before it.
+    """
+    part = record["part"]
+    case = [name for name in record["cell"].split() if name not in re.split("[ ,]", part)]
+    sides = [side.split() for side in part.split(" − ")]
+    shared = [*(Counter(sides[0]) & Counter(sides[-1])).elements()]
+    if len(sides) == 2 and "+" not in part and len(shared) < min(map(len, sides)):
+        for side, name in product(sides, shared):
+            side.remove(name)
+        case, part = [*case, *shared], " − ".join(map(" ".join, sides))
+    texts = [_named(name, names) for name in dict.fromkeys(case)]
+    return ": ".join(filter(None, [", ".join(texts), _named(part, names).strip()]))
+
+
+def _basis(text: str) -> str:
+    """Return what an interval is over, of ``seed- and item-level CI, 2 seeds``."""
+    sources, is_interval, _ = text.partition("-level CI")
+    words = [_SOURCES.get(source, source) for source in sources.split("- and ")]
+    return f"interval over {' and '.join(words)}" if is_interval else "no interval"
 
 
 def _level(number: float) -> str:
@@ -210,13 +311,17 @@ def _level(number: float) -> str:
 
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     seeds = record["seeds_to_decide"]
-    text = f"{seeds:.0f} seeds would decide" if seeds > 0 else "no number of seeds would decide"
-    return f"detectable: {record['detectable']:.{digits}f} from the border; {text}"
+    text = f"{seeds:.0f} seed{'s' * (seeds > 1)}" if seeds > 0 else "no number of seeds"
+    detectable = f"{record['detectable']:.{digits}f}"
+    return f"detectable: {detectable} from the border; {text} would decide"
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    """Return names in a text, apart by spaces and commas, as pages show them."""
-    spaced = text.replace(",", ", ")
+    """Return names in a text, apart by spaces and commas, as pages show them.
+
+    A language that is source and target is named once.
+    """
+    spaced = re.sub(r"(?<!\S)(\S+) \1(?!\S)", r"\1", text).replace(",", ", ")
     return re.sub(r"[^\s,]*[^\s,+−][^\s,]*", lambda part: _name(part[0], names), spaced)
 
 
@@ -231,6 +336,20 @@ def _place(number: float, low: float, high: float) -> float | None:
         return None
     share = (min(max(number, low), high) - low) / (high - low)
     return round(_EDGE + share * (_WIDTH - 2 * _EDGE), 1)
+
+
+def _ticks(low: float, high: float) -> list[tuple[float | None, str]]:
+    """Return two or three round numbers of a plot's scale, with zero if that is on it."""
+    step = 10 ** math.floor(math.log10((high - low) / 5))
+    step *= max(each for each in (1, 2, 5) if each * step <= (high - low) / 5)
+    digits = max(0, -math.floor(math.log10(step)))
+    ticks = [math.ceil(low / step) * step, math.floor(high / step) * step]
+    if low < 0 < high:
+        apart = _APART / _WIDTH * (high - low)
+        ticks = sorted([0.0, *(tick for tick in ticks if abs(tick) > apart)])
+    return [
+        (_place(tick, low, high), signed(tick, digits, "level") if tick else "0") for tick in ticks
+    ]
 
 
 def bullets(text: str, heading: str) -> list[Markup]:

@@ -98,7 +98,8 @@ def verdict_rows(*verdicts: str) -> pd.DataFrame:
     """A claim's verdicts under both protocols, run by run."""
     unknown = dict.fromkeys(COLUMNS, float("nan"))
     texts = {"effect_of": "level", "metric": "", "basis": "", "cell": "", "cells": 1, "effect": 1.0}
-    texts["contrast"] = ""
+    texts |= dict.fromkeys(("contrast", "part", "n", "seeds", "gate"), "") | {"cases": 1}
+    texts |= dict.fromkeys(("control_for", "in_control", "same_numbers"), "")
     return pd.DataFrame(
         [
             {**unknown, **texts, "id": "one", "verdict": verdict, "protocol": protocol}
@@ -119,6 +120,10 @@ def verdict_rows(*verdicts: str) -> pd.DataFrame:
         (["holds", "holds", "not applicable", "not applicable"], "in one run only", []),
         (["not applicable"] * 4, "the same", []),
         (["not run"] * 4, "not run", []),
+        # on a part of the cases, and on all
+        (["holds", "holds so far", "holds so far", "holds"], "the same", []),
+        (["does not hold so far", "undecided", "does not hold", "undecided"], "the same", []),
+        (["holds so far", "holds", "does not hold", "holds"], "different", ["published"]),
         (
             ["holds", "undecided", "not run", "not run", "does not hold", "undecided"],
             "opposite",
@@ -241,7 +246,14 @@ def test_the_command_line(
     titles = re.findall(r"<section id=.*>\n<h2>(.*)</h2>", text)
     assert re.search(r" et al\. \(\d{4}\): ", titles[0])
     assert titles[1:] == ["another2020"]
-    main(["publish", str(first), str(tmp_path / "copy"), "--hardware", "two cores"])
+    copy = str(tmp_path / "copy")
+    with pytest.raises(SystemExit, match=r"claims\.csv: \d+ verdicts or intervals are others than"):
+        main(["publish", str(first), copy])  # the claims were not those of the paper
+    main(["judge", str(first), "--output", str(first / "claims.csv")])
+    assert f"{known}/" in capsys.readouterr().out
+    main(["publish", str(first), copy, "--hardware", "two cores"])
+    main(["judge", copy])
+    assert capsys.readouterr().out.endswith("The same verdicts and intervals as in claims.csv.\n")
     assert "two cores" in (tmp_path / "copy/README.md").read_text("utf-8")
     with pytest.raises(SystemExit, match=r"the same folder as .*; name each folder once\."):
         main(["compare", str(first), str(first), "--output", out])

@@ -19,26 +19,36 @@ from mbert_atlas.scorecard.tables import write_alignment_page, write_tables
 from mbert_atlas.scorecard.templates import Labels, Setting
 from mbert_atlas.scorecard.verdicts import (
     DOES_NOT_HOLD,
+    FAILS_SO_FAR,
     HOLDS,
+    HOLDS_SO_FAR,
     NOT_APPLICABLE,
     NOT_RUN,
     UNDECIDED,
     read_verdicts,
 )
-from mbert_atlas.scorecard.views import finding, unit
+from mbert_atlas.scorecard.views import count_discoveries, count_verdicts, finding, unit
 
 TOY = Setting("demo", False, "on <truncated> data", {"ru": "Russian"})
 
 
 def judged(corrected: list[str], published: list[str], headline: str = "yes") -> pd.DataFrame:
-    """Headline claims with these verdicts, and one that is none and was not run."""
+    """Headline claims with these verdicts, one that is none and was not run, and a control.
+
+    Protocols with the same verdict have the same numbers.
+    """
     protocols = {"corrected": [*corrected, NOT_RUN], "published": [*published, NOT_RUN]}
     rows = [
         (f"claim{n}", protocol, verdict, headline if n < len(corrected) else "")
         for protocol, verdicts in protocols.items()
         for n, verdict in enumerate(verdicts)
     ]
-    return pd.DataFrame(rows, columns=["id", "protocol", "verdict", "headline"])
+    rows += [("control", protocol, HOLDS, "") for protocol in protocols]
+    frame = pd.DataFrame(rows, columns=["id", "protocol", "verdict", "headline"])
+    same = frame.groupby("id")["verdict"].transform("nunique") == 1
+    frame = frame.assign(control_for="", in_control="", same_numbers=same.map({True: "yes"}))
+    frame.loc[frame["id"] == "control", "control_for"] = "claim0"
+    return frame.fillna("")
 
 
 @pytest.mark.parametrize(
@@ -53,19 +63,26 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [HOLDS, UNDECIDED],
             [UNDECIDED, HOLDS],  # as many, but others
-            "Of 2 headline claims 1 holds and 1 is undecided; under the published protocol 1 holds"
-            " and 1 is undecided.",
+            "Of 2 headline claims 1 holds and 1 is undecided; the published protocol has other"
+            " numbers: 1 holds and 1 is undecided.",
+        ),
+        (
+            [HOLDS, HOLDS_SO_FAR, HOLDS_SO_FAR, FAILS_SO_FAR],
+            [HOLDS, HOLDS_SO_FAR, UNDECIDED, UNDECIDED],  # two have the same numbers
+            "Of 4 headline claims 1 holds, 2 hold so far and 1 does not hold so far; the published"
+            " protocol has other numbers of 2 of them: all are undecided.",
         ),
         (
             [UNDECIDED] * 3,
             [NOT_APPLICABLE, NOT_RUN, NOT_RUN],
-            "Of 3 headline claims all are undecided; under the published protocol 1 is not"
-            " applicable and 2 were not run.",
+            "Of 3 headline claims all are undecided; the published protocol has other numbers: 1 is"
+            " not applicable and 2 were not run.",
         ),
         (
             [DOES_NOT_HOLD] * 2,
             [NOT_RUN] * 2,
-            "Of 2 headline claims none holds; under the published protocol none was run.",
+            "Of 2 headline claims none holds; the published protocol has other numbers: none was"
+            " run.",
         ),
         ([HOLDS], [HOLDS], "Of 1 headline claim 1 holds, under both protocols."),
         ([NOT_RUN] * 2, [NOT_RUN] * 2, "None of 2 headline claims was run."),
@@ -75,6 +92,24 @@ def test_a_sentence_counts_headline_claims(
     corrected: list[str], published: list[str], sentence: str
 ) -> None:
     assert finding(judged(corrected, published)) == sentence
+
+
+def test_the_sentence_says_what_controls_show() -> None:
+    claims = judged([HOLDS, HOLDS], [HOLDS, UNDECIDED])
+    claims.loc[claims["id"] == "claim1", "in_control"] = "control"
+    assert finding(claims).endswith("1 is undecided. 1 of them also in a control of ours.")
+
+
+def test_verdicts_count_once_where_protocols_share_numbers() -> None:
+    claims = judged([HOLDS, HOLDS_SO_FAR, DOES_NOT_HOLD], [HOLDS, HOLDS, DOES_NOT_HOLD])
+    counts = count_verdicts(claims)
+    used = {name: {key: n for key, n in some.items() if n} for name, some in counts.items()}
+    assert used == {
+        "published": {HOLDS: 1},
+        "corrected": {HOLDS: 1, HOLDS_SO_FAR: 1, DOES_NOT_HOLD: 1, NOT_RUN: 1},
+    }
+    levels = claims.assign(q=[0.01, 0.2] * (len(claims) // 2))
+    assert count_discoveries(levels) == {"published": (1, 0), "corrected": (3, 2)}
 
 
 def test_without_headline_claims_the_sentence_is_about_all() -> None:
@@ -124,7 +159,8 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
     assert found in page.text
     assert "2 claims that were not run, among them 1 headline claim" in text
     glance, _, rest = text.partition("</table>")
-    assert re.findall(r">(\d+)</td>", glance) == ["1", "1", "1"] * 2  # of the paper, of all
+    cells = re.findall(r'<td class="number">(.*?)</td>', glance)
+    assert cells == ["1", "1", "1"] * 2  # of the paper, of all; the protocols share numbers
     lists, _, rest = rest.partition('<ul class="soft">')
     named = re.findall(r'<span class="verdict v-([\w-]+)">|<a href="#toy2020">(.*?)</a>', lists)
     assert [verdict or html.unescape(claim) for verdict, claim in named] == [
@@ -138,7 +174,8 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
     ]
     assert rows[0].count("✓ holds") == rows[1].count("✗ does not hold") == 1  # of both protocols
     assert rows[0].count("<svg") == 1
-    assert '+10.0 [+8.0, +12.0] <span class="soft">points (accuracy)</span>' in rows[0]
+    assert re.search(r"\+10\.0 \[\+[\d.]+, \+1[\d.]+\] points \(accuracy\)<", rows[0])
+    assert ">1 of 1 case, n = 5000, 2 seeds</span>" in rows[0]
     assert f'href="papers/{PAPER}.html#table1"><img src="figures/{PAPER}/table1.png"' in rows[0]
     for claim in ("Replay helps.", "Nobody runs this."):
         assert page.folded.count(claim) == page.text.count(claim) == 1
@@ -148,12 +185,12 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
 def test_totals_of_the_published_protocol_are_in_brackets(run: Path) -> None:
     claims = read_verdicts(run / "claims.csv")
     holds = (claims["protocol"] == "published") & (claims["verdict"] == HOLDS)
-    claims.loc[holds, "verdict"] = UNDECIDED
+    claims.loc[holds, ["verdict", "same_numbers"]] = [UNDECIDED, ""]
     shown = {"titles": {PAPER: "Toy et al. (2020)"}, "figures": [], "links": {}, "root": run}
     write_index(claims, run / "index.html", setting=TOY, **shown)
     glance = (run / "index.html").read_text("utf-8").partition("</table>")[0]
     cells = re.findall(r'<td class="number">(.*?)</td>', glance)
-    assert cells == ["1 (0)", "1", "0 (1)", "1"] * 2  # of the paper, of all
+    assert cells == ["1", "1", "0 (1)", "1"] * 2  # of the paper, of all
 
 
 def pages(run: Path) -> list[Path]:
@@ -190,13 +227,14 @@ def test_tables_of_claims_and_cells_share_one_copy_of_the_library(run: Path) -> 
         assert re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL) == [""]
     assert not re.search(r"\bexport\{", (run / "assets/datatables.js").read_text("utf-8"))
     claims = html.unescape((run / "claims.html").read_text("utf-8"))
-    assert claims.count("Adjustment helps <Russian>.") == 2  # a row per protocol
+    assert claims.count("Adjustment helps <Russian>.") == 1  # the protocols share numbers
+    assert claims.count("<td>both</td>") == 4
 
 
 @needs_chromium
 def test_tables_sort_and_filter_in_a_browser_that_reads_files(run: Path) -> None:
     *_, table = pages(run)
-    for page, columns in ((run / "claims.html", 9), (table, 3)):
+    for page, columns in ((run / "claims.html", 13), (table, 3)):
         text = dom(page)
         assert 'type="search"' in text
         assert text.count('aria-label="Sort by this column"') == columns

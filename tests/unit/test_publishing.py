@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from toy_results import PAPER, PAPERS, finished_run
+from toy_results import PAPER, PAPERS, finished_run, judging
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.scorecard import publishing
@@ -39,7 +39,7 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     not_run = ",".join("x" for _ in header.split(",")[:11]) + "," * (header.count(",") - 10)
     (run / "scorecard.csv").write_text("\n".join([header, not_run, *rows, ""]), "utf-8")
     (run / "papers/unrun2020.html").write_text("nothing was run", "utf-8")
-    publish(run, copy, papers=PAPERS, hardware="two <cores>")
+    publish(run, copy, judging=judging(run), hardware="two <cores>")
     shorter, *kept = (copy / "scorecard.csv").read_text("utf-8").splitlines()
     columns = [name for name in header.split(",") if not name.endswith(("_difference", "reason"))]
     assert (shorter, len(kept)) == (",".join(columns), len(rows))
@@ -50,7 +50,8 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     assert {path.relative_to(copy).as_posix() for path in copy.rglob("*.*")} == {
         *("README.md", "run.json", "index.html", "claims.csv", "scorecard.csv", "cost.csv"),
         *(f"papers/{PAPER}.html", f"figures/{PAPER}/table1.png"),
-        f"measurements/{PAPER}/table1.csv",
+        *(f"measurements/{PAPER}/table1.csv", "measurements.csv.xz"),
+        "measurements.resamples.parquet",
     }
     readme = (copy / "README.md").read_text("utf-8")
     assert f'<img src="figures/{PAPER}/table1.png" alt="{PAPER}, table1"' in readme
@@ -80,7 +81,7 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
 
 def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    publish(run, copy, papers=PAPERS, hardware="two <cores>")
+    publish(run, copy, judging=judging(run), hardware="two <cores>")
     facts = json.loads((copy / "run.json").read_text("utf-8"))
     assert facts == read_results([run])[0].facts | {"hardware": "two <cores>"}
     assert {"encoder mbert", "data", "versions", "date", "cost"} < facts.keys()
@@ -90,17 +91,21 @@ def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
     for value in ("mbert-atlas ", "2 languages in all", "1.5 CPU hours"):
         assert index.count(value) == 1, value
     assert "| seeds | 1, 2 |" in readme
-    assert f"| {PAPER} | corrected | 1 | 1 | 0 | 0 | 0 | 2 |" in readme
+    assert f"| {PAPER} | corrected | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 2 |" in readme
     claims = readme.split(f"## {PAPER}")[1]
-    assert re.search(r"\| \*\*(holds|does not hold)\*\*: [+−][\d.]+ \[[^]|]+\] \|", claims)
+    assert re.search(
+        r"\| positive \| the same numbers \| \*\*does not hold\*\*: −10\.0 \[[^]|]+\] points "
+        r"\(accuracy\); 1 of 1 case, n = 5000, 2 seeds \|\n",
+        claims,
+    )
     assert "nan" not in claims
-    publish(run, copy, papers=PAPERS)  # again, over the first
+    publish(run, copy, judging=judging(run))  # again, over the first
     assert re.search(r"\d+ cores, \d+ GB", json.loads((copy / "run.json").read_text())["hardware"])
 
 
 def test_a_copy_is_compared_as_its_run_is(run: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    publish(run, copy, papers=PAPERS, hardware="this")
+    publish(run, copy, judging=judging(run), hardware="this")
     other = finished_run(tmp_path / "other", {"ru": 10})
     pages = []
     for folder in (run, copy):
@@ -118,17 +123,17 @@ def test_pictures_are_reduced_until_the_copy_is_small(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy, picture = tmp_path / "copy", f"figures/{PAPER}/table1.png"
-    publish(run, copy, papers=PAPERS)
+    publish(run, copy, judging=judging(run))
     whole, without = size(copy), size(copy) - (copy / picture).stat().st_size
     monkeypatch.setattr(publishing, "MOST_BYTES", (whole + without) // 2)
-    publish(run, copy, papers=PAPERS)
+    publish(run, copy, judging=judging(run))
     assert without < size(copy) <= (whole + without) // 2
     width, height = Image.open(copy / picture).size
     assert width < 400
     assert abs(width / height - 4 / 3) < 0.02
     monkeypatch.setattr(publishing, "MOST_BYTES", without)
     with pytest.raises(DataError, match=r"the copy takes 0\.\d MB, more than 0; publish the"):
-        publish(run, copy, papers=PAPERS)
+        publish(run, copy, judging=judging(run))
     assert Image.open(copy / picture).size == (width, height)  # the older copy is still there
 
 
@@ -137,8 +142,8 @@ def test_no_other_folder_is_replaced(run: Path, tmp_path: Path) -> None:
     (tmp_path / "docs/page.md").write_text("mine")
     for output in (tmp_path / "docs", run):
         with pytest.raises(DataError, match=r"it was not published, and would be replaced; name"):
-            publish(run, output, papers=PAPERS)
+            publish(run, output, judging=judging(run))
     assert (tmp_path / "docs/page.md").is_file()
     (run / "index.html").unlink()
     with pytest.raises(DataError, match=r"there is no index\.html; run the target"):
-        publish(run, tmp_path / "copy", papers=PAPERS)
+        publish(run, tmp_path / "copy", judging=judging(run))

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from configs import ROOT
@@ -17,7 +19,7 @@ from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
 from mbert_atlas.scorecard.front import write_index
 from mbert_atlas.scorecard.pages import write_replication
-from mbert_atlas.scorecard.templates import FigureLink, Setting
+from mbert_atlas.scorecard.templates import FigureLink, Setting, expected_extreme
 from mbert_atlas.scorecard.verdicts import verdicts
 from mbert_atlas.scorecard.views import bullets, claim_views, table_rows
 
@@ -191,13 +193,100 @@ def setting_with(condition: str) -> Setting:
 
 
 def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
-    for cells, text in (
-        (3, "limiting case: window 9 Hindi (1 of 3)"),
-        (1, "window 9 Hindi, the only"),
+    for cell, part, text in (
+        ("bert_20_200k hi", "", "window 9, Hindi"),
+        ("hi hi", "", "Hindi"),  # source and target
+        ("bert_20_200k hi", "hi hi − en", "window 9: Hindi − en"),  # which of several differences
+        ("nli hi", "ner hi,en bert_20_200k − ner hi,en en", "NLI, NER, Hindi, en: window 9 − en"),
+        ("", "hi mean_x − hi hi", "Hindi: mean of the others − Hindi"),
     ):
-        named = claims.assign(cell="bert_20_200k hi", cells=cells)
+        named = claims.assign(cell=cell, part=part)
         better, _ = claim_views(named, setting_with("window 9"))
-        assert text in better.outcomes[0].basis
+        assert better.outcomes[0].limiting == text
+
+
+@pytest.mark.parametrize(
+    ("cells", "cases", "verdict", "words", "scope"),
+    [
+        (2, 9, "holds so far", "holds so far (2 of 9)", "mean of 2 of 9 cases, n = 5, 1 seed"),
+        (1, 9, "undecided", "undecided", "1 of 9 cases, n = 5, 1 seed"),
+        (1, 1, "holds", "holds", "1 of 1 case, n = 5, 1 seed"),
+    ],
+)
+def test_verdicts_have_their_scope(
+    claims: pd.DataFrame, cells: int, cases: int, verdict: str, words: str, scope: str
+) -> None:
+    row = {"cells": cells, "cases": cases, "verdict": verdict, "n": "5", "seeds": "1"}
+    better, _ = claim_views(claims.assign(**row, seeds_to_decide=1, detectable=2.0), WORLD)
+    first = better.outcomes[0]
+    assert (first.words, first.scope) == (words, scope)
+    assert ("1 seed would decide" in first.basis) == (verdict == "undecided")
+
+
+def test_what_does_not_apply_says_why_under_the_verdict(
+    claims: pd.DataFrame, page_of: Callable[[Setting], str]
+) -> None:
+    gate = "NLI is at chance: 34.5 [33.1, 35.9]"
+    unknown = dict.fromkeys(["effect", "low", "high"], float("nan"))
+    none = {"verdict": "not applicable", "gate": gate, "cells": 0, "cell": "", **unknown}
+    for column, value in none.items():
+        claims.loc[claims["id"] == "better", column] = value
+    page = page_of(WORLD)
+    row = page[page.index('<tr id="better"') : page.index('<tr id="never"')]
+    assert row.count(f'– not applicable</span><span class="soft reason">{gate}</span>') == 2
+    assert "nan" not in row
+    assert "<svg" not in row
+    claims.loc[claims["id"] == "better", ["verdict", "cells", "effect"]] = ["holds so far", 1, 2.0]
+    assert page_of(WORLD).count(f"left out: {gate}") == 2
+
+
+def test_controls_are_apart_and_mark_what_they_show(
+    claims: pd.DataFrame, page_of: Callable[[Setting], str]
+) -> None:
+    claims.loc[claims["id"] == "never", ["control_for", "verdict"]] = ["better", "holds"]
+    claims.loc[claims["id"] == "better", "in_control"] = "never"
+    page = page_of(WORLD)
+    summary, _, rest = page.partition("How verdicts are computed")
+    assert re.findall('class="marks">.*?href="#(.*?)".*?>([^<>]*)</a></span>', summary) == [
+        *[("better", "✓⚠")] * 2
+    ]
+    assert ">1 holds<" in summary
+    assert "the numbers of corrected" in summary
+    table, _, controls = rest.partition("Controls (ours)</h2>")
+    assert '<tr id="better"' in table
+    assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>') == 2
+    assert '<tr id="never"' in controls
+    assert '<tr id="never"' not in table
+    assert "So.</a> <span" in controls  # in the section of its table
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "numbers"),
+    [
+        (-10, 30, ["−10", "0", "30"]),
+        (1.0, 3.5, ["0", "3.5"]),  # the scale goes on to zero
+        (60, 61, ["60.0", "61.0"]),
+    ],
+)
+def test_plots_have_a_zero_and_a_scale(
+    claims: pd.DataFrame, low: float, high: float, numbers: list[str]
+) -> None:
+    ends = {"effect": low, "low": low, "high": high, "above": low, "below": high}
+    better, _ = claim_views(claims.assign(**ends), WORLD)
+    plot = better.outcomes[0].plot
+    assert plot
+    assert [text for _, text in plot["ticks"]] == numbers
+    by_number = {text: place for place, text in plot["ticks"]}
+    assert plot["zero"] == by_number.get("0")
+    assert plot["high"] == by_number[numbers[-1]]
+    places = [place for place, _ in plot["ticks"]]
+    assert all(later - first > 25 for first, later in pairwise(places))
+
+
+def test_the_worst_of_several_is_by_chance_too_low() -> None:
+    drawn = np.random.default_rng(1).standard_normal((100_000, 20))
+    for k in (1, 5, 20):
+        assert expected_extreme(k) == pytest.approx(drawn[:, :k].max(axis=1).mean(), abs=0.02)
 
 
 def test_commas_in_names_stay(claims: pd.DataFrame) -> None:

@@ -14,6 +14,7 @@ from mbert_atlas.scorecard.cells import KEY, write_csv
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.front import write_index
+from mbert_atlas.scorecard.judging import Judging
 from mbert_atlas.scorecard.pages import write_replication
 from mbert_atlas.scorecard.templates import FigureLink, Setting
 from mbert_atlas.scorecard.verdicts import verdicts
@@ -30,7 +31,9 @@ PROSE = """## The two protocols
 PLAN = PaperPlan(
     "Toy et al. (2020)",
     [
-        Artifact("table1", "Scores", measurements=[Measurement("table1", "", list)]),
+        Artifact(
+            "table1", "Scores", measurements=[Measurement("table1", "", list)], highlight=True
+        ),
         Artifact("figure1", "Scores of more", measurements=[Measurement("more", "", list)]),
     ],
     curves=[
@@ -58,6 +61,15 @@ CLAIMS = {
     "never": stated("Nobody runs this.", "never", "ru", headline=False),
 }
 """With a gain of 10 points one holds, with -10 it does not, with noise of 40 it is undecided."""
+
+
+def judging(run: Path) -> Judging:
+    """What the claims of a finished run are judged by."""
+    reported = next(
+        path for path in (run / "reported.csv", run / "../reported.csv") if path.exists()
+    )
+    languages = {"en": "English", "ru": "Russian", "hi": "Hindi"}
+    return Judging({PAPER: Claims(claims=CLAIMS)}, [reported], languages, PAPERS)
 
 
 def finished_run(
