@@ -137,7 +137,8 @@ def verdicts(
             rows += [row | {"same_numbers": "yes" if same else ""} for row in judged]
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(_NUMBERS, float))
     frame["in_control"] = _in_control(frame)
-    by_family = frame.groupby(["paper", "protocol"], sort=False)["p"]
+    of_papers = frame[frame["control_for"] == ""]
+    by_family = of_papers.groupby(["paper", "protocol"], sort=False)["p"]
     return frame.assign(q=by_family.transform(corrected))
 
 

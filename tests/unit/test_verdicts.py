@@ -204,6 +204,7 @@ def test_a_finding_that_its_control_shows_is_flagged(
     more = {"wrong-pairs": claim(effect=effect, control_for=["better"])}
     row = rows(tmp_path, cells, cases=3, more=more)
     assert (row["verdict"], row["in_control"]) == (HOLDS, flagged)
+    assert row["q"] == pytest.approx(row["p"])  # the only claim of the paper
 
 
 def test_a_claim_states_what_its_effect_is_the_difference_of(tmp_path: Path) -> None:
