@@ -9,8 +9,14 @@ from snakemake.cli import parse_args
 from toy_results import finished_run
 
 from clone import ROOT, jobs, python, snakemake, succeeded
+from mbert_atlas import papers
+from mbert_atlas.languages import Languages
 from mbert_atlas.papers import names
+from mbert_atlas.plan.plan import Plan
+from mbert_atlas.scorecard.cells import write_csv
+from mbert_atlas.scorecard.judging import read_judging
 from mbert_atlas.scorecard.publishing import publish
+from mbert_atlas.scorecard.results import read_results
 from snippets import commands_in, files_in
 
 PAGES = [
@@ -120,7 +126,12 @@ def here(repository, tmp_path_factory):
     runs = folder / "runs"
     for name, scope in (("demo", "highlights"), ("second", "highlights"), ("small", "")):
         finished_run(runs / name, {"ru": 1}, run=name, paper=names()[0], scope=scope)
-    publish(runs / "small", runs / "published", papers={})
+    languages = Languages.read(ROOT / "resources/languages.csv")
+    plan = Plan(papers.load(root=ROOT, languages=[item.code for item in languages]), languages)
+    judging = read_judging(plan.papers, plan.language_names())
+    (results,) = read_results([runs / "small"])  # its claims are made up: judge those of the papers
+    write_csv(judging.again(results), runs / "small/claims.csv")
+    publish(runs / "small", runs / "published", judging=judging)
     return {"mirror": folder / "mirror", "mine": folder / "mine.yaml", "runs": runs}
 
 
