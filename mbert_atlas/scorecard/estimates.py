@@ -49,11 +49,8 @@ class Scale(NamedTuple):
 
     def inside(self, value: float) -> float:
         """Return a level away from the ends, by two items of either kind or one point."""
-        if not self.is_level:
+        if not self.is_level or math.isinf(self.n):
             return value
-        if math.isinf(self.n):  # of unknown items: away from the ends, where the logit is infinite
-            margin = _ROUNDING * (self.high - self.low)
-            return min(max(value, self.low + margin), self.high - margin)
         if self.low < 0:  # a correlation
             return min(max(value, -1 + 1 / self.n), 1 - 1 / self.n)
         share = (self._share(value) * self.n + 2) / (self.n + 4)
@@ -88,44 +85,63 @@ class Estimate:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval that covers 1 - ``level``; it contains the effect."""
-        centre, slope = self._on_scale()
-        half = _half(self.terms, level / 2) * slope
-        low, high = (self.scale.back(centre + end) for end in (-half, half))
+        centre = self.scale.inside(self.effect)
+        low = max(centre - self._distance(level / 2, -1), self.scale.low)
+        high = min(centre + self._distance(level / 2, 1), self.scale.high)
         return min(low, self.effect), max(high, self.effect)
 
     def levels(self, expected: Expected) -> tuple[float, float]:
         """Return the one-sided p-values of *holds* and of *does not hold*."""
-        centre, slope = self._on_scale()
-        below, above = (
-            _probability((self.scale.of(end) - centre) / slope, self.terms) for end in expected.ends
-        )
+        below, above = (self._level_below(end) for end in expected.ends)
         # ``below`` is how far the effect may be below the region, 1 - ``above`` above it.
         return max(below, 1 - above), min(1 - below, above)
 
     def detectable(self, expected: Expected, level: float) -> float:
         """Return the distance from the nearest border that is decided with 80% power."""
-        centre, slope = self._on_scale()
-        both = sum(_half(self.terms, share) for share in (level / 2, 1 - _POWER))
-        end = min(expected.ends, key=lambda end: abs(self.scale.of(end) - centre))
-        side = math.copysign(1, self.effect - end)
-        return abs(self.scale.back(self.scale.of(end) + side * both * slope) - end)
+        side = self._nearest(expected)[1]
+        return sum(self._distance(share, side) for share in (level / 2, 1 - _POWER))
 
     def seeds_to_decide(self, expected: Expected, level: float) -> int | None:
         """Return the number of seeds that leaves the border outside; none if no number does.
 
         It is more than there are, as these do not decide.
         """
-        centre, slope = self._on_scale()
-        gap = min(abs(self.scale.of(end) - centre) for end in expected.ends) / slope
-        left = gap**2 - _half(self.over_items, level / 2) ** 2
+        gap, side = self._nearest(expected)
+        left = gap**2 - self._of_items(level / 2, side) ** 2
         one = self.of_one_seed * _half(self.over_seeds, level / 2) ** 2
         needed = one / left if left > 0 else math.inf
         return max(math.ceil(needed), self.seeds + 1) if 0 < needed <= _MOST_SEEDS else None
 
-    def _on_scale(self) -> tuple[float, float]:
-        """Return the effect on its scale, and the derivative of that."""
+    def _nearest(self, expected: Expected) -> tuple[float, int]:
+        """Return the distance to the nearest border, and on which side of the effect it is."""
         centre = self.scale.inside(self.effect)
-        return self.scale.of(centre), self.scale.slope(centre)
+        end = min(expected.ends, key=lambda end: abs(end - centre))
+        return abs(end - centre), 1 if end > centre else -1
+
+    def _of_items(self, share: float, side: int) -> float:
+        """Return the distance to an end of the item-level CI, which has the scale of the number."""
+        centre = self.scale.inside(self.effect)
+        half = _half(self.over_items, share) * self.scale.slope(centre)
+        return abs(self.scale.back(self.scale.of(centre) + side * half) - centre)
+
+    def _distance(self, share: float, side: int) -> float:
+        """Return the distance to the end below (-1) or above which ``share`` is.
+
+        Distances over seeds and items are added as squares (Zou and Donner 2008).
+        """
+        return math.hypot(self._of_items(share, side), _half(self.over_seeds, share))
+
+    def _level_below(self, end: float) -> float:
+        """Return the level at which an end of the interval is there: small if it is far below."""
+        gap = end - self.scale.inside(self.effect)
+        side, size = (1 if gap > 0 else -1), abs(gap)
+        share = 0.0
+        if self._distance(_LEAST_SHARE, side) > size:
+            share = 0.5
+            if size > 0:
+                excess = lambda x: self._distance(x, side) - size  # noqa: E731
+                share = float(brentq(excess, _LEAST_SHARE, 0.5, xtol=_LEAST_SHARE))
+        return 1 - share if side > 0 else share
 
 
 class Evidence:
@@ -310,8 +326,9 @@ def _scale(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> Scale
     if common is None:
         return Scale()
     low, high = common
-    if min(weights.values()) > 0 and math.isclose(sum(weights.values()), 1):
-        return Scale(low, high, True, sum(cell.n_items or math.inf for cell in cells.values()))
+    n = sum(cell.n_items or math.inf for cell in cells.values())
+    if min(weights.values()) > 0 and math.isclose(sum(weights.values()), 1) and n < math.inf:
+        return Scale(low, high, True, n)
     ends = [sorted((weight * low, weight * high)) for weight in weights.values()]
     return Scale(sum(end[0] for end in ends), sum(end[1] for end in ends))
 
@@ -331,15 +348,3 @@ def _half(terms: Iterable[Term], share: float) -> float:
 
 def _quantile(share: float, freedom: float) -> float:
     return float(ndtri(share) if math.isinf(freedom) else stdtrit(freedom, share))
-
-
-def _probability(value: float, terms: Sequence[Term]) -> float:
-    """Return the share at which :func:`_half` is the value, below 1/2 if that is negative."""
-    size = abs(value)
-    share = 0.0
-    if _half(terms, _LEAST_SHARE) > size:
-        share = 0.5
-        if size > 0:
-            gap = lambda x: _half(terms, x) - size  # noqa: E731
-            share = float(brentq(gap, _LEAST_SHARE, 0.5, xtol=_LEAST_SHARE))
-    return share if value < 0 else 1 - share

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.special import logit
+from scipy.special import expit, logit
 from test_seeds import EXAMPLE, LANGUAGES, mean_difference
 from toy_claims import key, measured
 
@@ -273,7 +273,7 @@ def test_seeds_to_decide_leave_the_border_outside() -> None:
 
 
 def test_what_would_decide_is_on_the_scale_of_the_interval() -> None:
-    """An accuracy of 97% with a border of 97.5%: the interval is one of logits."""
+    """An accuracy of 97% with a border of 97.5%: over items the interval is one of logits."""
     cells = {key(f"other{number}"): measured(96, 96 + number % 3) for number in range(12)}
     cells |= {key("adjusted"): measured(96.4, 97.4, n=100_000)}
     found, border = estimate({key("adjusted"): 1.0}, cells), Expected(above=97.5)
@@ -284,15 +284,17 @@ def test_what_would_decide_is_on_the_scale_of_the_interval() -> None:
 
     ends = [with_seeds(found, number).interval(0.05)[1] for number in (seeds, seeds - 1)]
     assert ends[0] < 97.5 < ends[1]
-    # By hand: the logit has the error of the number over p (1 - p), with p by Agresti and Coull.
+    # By hand: over items from the logit, with p by Agresti and Coull, over seeds as it is.
     p = (found.effect / 100 * 100_000 + 2) / 100_004
-    halves = [
-        math.sqrt(sum(stats.t.ppf(share, f) ** 2 * v for v, f in found.terms))
-        for share in (0.975, 0.8)
-    ]
-    both = sum(halves) / 100 / (p * (1 - p))
-    below = 97.5 - found.detectable(border, 0.05)
-    assert logit(below / 100) == pytest.approx(logit(0.975) - both)
+    error = 1 / math.sqrt(100_000 * p * (1 - p))
+    distances = []
+    for share in (0.975, 0.8):
+        of_items = 100 * (expit(logit(p) + stats.norm.ppf(share) * error) - p)
+        ((variance_of_seeds, freedom),) = found.over_seeds
+        distances.append(math.hypot(of_items, stats.t.ppf(share, freedom) * variance_of_seeds**0.5))
+    assert found.detectable(border, 0.05) == pytest.approx(sum(distances))
+    assert high == 100 < 100 * p + distances[0]
+    assert found.interval(0.4)[1] == pytest.approx(100 * p + distances[1])
 
 
 def test_more_seeds_than_there_are_decide() -> None:
