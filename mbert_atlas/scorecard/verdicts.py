@@ -124,12 +124,12 @@ def verdicts(
             for protocol in PROTOCOLS:
                 some, keys = cells[protocol], ours[protocol]
                 reasons = [_reason(stated, claim, cell, evidence[protocol], keys) for cell in some]
-                counted = [cell for cell, why in zip(some, reasons, strict=True) if not why]
+                counted = [cell for cell, why in zip(some, reasons, strict=True) if not any(why)]
                 if beyond := [uncensored(key) for key in keys if key[-1].endswith(CENSORED)]:
                     more = cells_of(claim, paper, {*keys, *beyond})
-                    reasons += [BEYOND] * (len(more) - len(some))
+                    reasons += [(BEYOND, "")] * (len(more) - len(some))
                 row = _verdict(claim, counted, evidence[protocol], claim.cases or len(of_paper))
-                row["gate"] = "; ".join(dict.fromkeys(filter(None, reasons)))
+                row["gate"] = _in_words(reasons)
                 if reasons and (not counted or (claim.needs_paper_scale and not comparable)):
                     row |= {"verdict": NOT_APPLICABLE, "p": math.nan}
                 judged.append(common | {"protocol": protocol} | row)
@@ -151,21 +151,29 @@ def _numbers(row: Mapping[str, object]) -> tuple[object, ...]:
     return tuple(row.get(name) for name in ("verdict", "effect", "low", "high", "cell", "part"))
 
 
+def _in_words(reasons: Sequence[tuple[str, str]]) -> str:
+    """Return why cases do not count, each reason once, with the numbers of its first case."""
+    first = dict(reversed([each for each in reasons if any(each)]))
+    return "; ".join(": ".join(filter(None, each)) for each in reversed(first.items()))
+
+
 def _reason(
     stated: Claims, claim: Claim, cell: CellEffect, evidence: Evidence, keys: Collection[Key]
-) -> str:
-    """Return why a case does not count: the first gate that it does not pass; or nothing."""
+) -> tuple[str, str]:
+    """Return why a case does not count: the first gate that it does not pass, and its numbers.
+
+    Both are empty if it passes all.
+    """
     for name in claim.needs:
         gate = stated.gates[name]
         for weights in references(gate, cell, keys):
             if not weights:
-                return f"unknown whether {gate.otherwise}"
+                return f"unknown whether {gate.otherwise}", ""
             estimate = evidence.estimate(weights)
             ends = estimate.interval(_LEVEL)  # without any known error, the effect alone
             if judge(*ends, gate.expect) != HOLDS:
-                numbers = "{:.4g} [{:.4g}, {:.4g}]".format(estimate.effect, *ends)
-                return f"{gate.otherwise}: {numbers}"
-    return ""
+                return gate.otherwise, "{:.4g} [{:.4g}, {:.4g}]".format(estimate.effect, *ends)
+    return "", ""
 
 
 def _in_control(frame: pd.DataFrame) -> "pd.Series[str]":

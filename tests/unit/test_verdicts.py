@@ -160,7 +160,7 @@ def test_cases_that_do_not_pass_a_gate_do_not_count(
     given = cells_with(54, 53, 52.5)
     row = rows(tmp_path, given, over="every", needs=["above-chance"], gates=gates)
     assert (row["verdict"], row["cells"]) == (verdict, cells)
-    if verdict == NOT_APPLICABLE:
+    if verdict == NOT_APPLICABLE:  # of three languages: once
         assert row["gate"] == "the original encoder is at chance: 50 [49.02, 50.98]"
 
 
