@@ -19,12 +19,17 @@ from transformers import AutoConfig, AutoModelForMaskedLM
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
 
-def write_random(source: Path, folder: Path, seed: int) -> None:
-    """Write the config and the tokenizer of an encoder with weights as they are initialised."""
+def write_random(source: Path, folder: Path, seed: int) -> int:
+    """Write the config and the tokenizer of an encoder with weights as they are initialised.
+
+    Returns the number of weights.
+    """
     torch.manual_seed(seed)
-    AutoModelForMaskedLM.from_config(AutoConfig.from_pretrained(source)).save_pretrained(folder)
+    model = AutoModelForMaskedLM.from_config(AutoConfig.from_pretrained(source))
+    model.save_pretrained(folder)
     for name in _TOKENIZER:
         shutil.copy(source / name, folder)
+    return int(model.num_parameters())
 
 
 def main() -> None:
@@ -35,7 +40,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     with TemporaryDirectory() as temporary:
         options = common.parse(parser, folder=Path(temporary) / "random")
-        write_random(options.like, options.folder, options.seed)
+        number = write_random(options.like, options.folder, options.seed)
+        print(f"{number:,} random weights in {options.folder}")
 
 
 if __name__ == "__main__":
