@@ -79,6 +79,10 @@ class Expected(ConfigModel):
         above = -math.inf if self.above is None else self.above
         return above, math.inf if self.below is None else self.below
 
+    def contains(self, low: float, high: float) -> bool:
+        """Return whether an interval lies inside the region."""
+        return self.ends[0] < low and high < self.ends[1]
+
     def margin(self, effect: float) -> float:
         """Return how far inside the region an effect lies; negative outside."""
         return min(effect - self.ends[0], self.ends[1] - effect)
@@ -308,31 +312,6 @@ def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Itera
             place = dict(zip(COLUMNS, values[1:], strict=True))
             place |= {KEY[n]: cell[i] for i, n in enumerate(free) if n}
             yield CellEffect(weights, place, difference.text)
-
-
-def references(gate: Gate, cell: CellEffect, keys: Collection[Key]) -> list[Weights]:
-    """Return the effects of a gate that a case of a claim rests on; empty where one is unknown.
-
-    There is one per combination of names that the case has in the columns ``by``.
-    """
-    places = [KEY.index(column) for column in gate.by]
-    effects: dict[Key, Weights] = {}
-    for key in cell.weights:
-        of_case = {place: {key[place]} for place in places}
-        weights: Weights = {}
-        for sign, names in gate.effect.terms(gate.of):
-            selected = {KEY.index(column): set(values) for column, values in names.items()}
-            selected |= {0: {key[0]}} | of_case
-            some = [
-                other for other in keys if all(other[n] in names for n, names in selected.items())
-            ]
-            for other in some:
-                weights[other] = weights.get(other, 0.0) + sign / len(some)
-            if not some:
-                weights = {}
-                break
-        effects[tuple(key[place] for place in places)] = weights
-    return [*effects.values()]
 
 
 def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:

@@ -16,7 +16,8 @@ from mbert_atlas.files import read_parquet, read_text
 from mbert_atlas.plan.records import PaperPlan
 from mbert_atlas.schemas import RESAMPLED_MEASUREMENTS
 from mbert_atlas.scorecard.cells import KEY, Floats, Key, Measured, measured_cells, write_csv
-from mbert_atlas.scorecard.claims import Claims, cells_of, read_claims, references
+from mbert_atlas.scorecard.claims import Claims, cells_of, read_claims
+from mbert_atlas.scorecard.gates import references
 from mbert_atlas.scorecard.results import Results, read_results
 from mbert_atlas.scorecard.verdicts import verdicts
 
@@ -144,8 +145,9 @@ def used_cells(stated: Claims, paper: str, cells: Mapping[Key, Measured]) -> set
     for claim in stated.claims.values():
         for case in cells_of(claim, paper, cells):
             used |= case.weights.keys()
-            for name in claim.needs:
-                used.update(*references(stated.gates[name], case, cells))
+    of_paper = [key for key in cells if key[0] == paper]
+    for gate in stated.gates.values():
+        used.update(*references(gate, of_paper).values())
     kinds = {
         (stated.kind_of(score), score[-1])
         for key in used

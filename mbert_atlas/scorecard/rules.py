@@ -119,9 +119,9 @@ def is_whole(metric: str) -> bool:
 
 
 def step_of(metric: str, n_items: int | None) -> float:
-    """Return between how far apart numbers a whole number was chosen; 0 of other numbers.
+    """Return the step from one possible value of a whole number to the next; 0 of other numbers.
 
-    The items of ``dimensionality`` are the dimensions of a window, by which it grows.
+    The ``n_items`` of ``dimensionality`` are the dimensions of such a step.
     """
     return float(n_items or 1) if metric == "dimensionality" else float(is_whole(metric))
 

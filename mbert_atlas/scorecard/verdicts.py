@@ -22,9 +22,9 @@ from mbert_atlas.scorecard.claims import (
     Expected,
     Weights,
     cells_of,
-    references,
 )
 from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
+from mbert_atlas.scorecard.gates import in_words, outcomes, why_not
 from mbert_atlas.scorecard.rules import is_gain
 
 HOLDS = "holds"
@@ -86,9 +86,9 @@ class _Part(NamedTuple):
 
 def judge(low: float, high: float, expected: Expected) -> str:
     """Return the verdict of an interval: inside the region, outside of it, or neither."""
-    above, below = expected.ends
-    if above < low and high < below:
+    if expected.contains(low, high):
         return HOLDS
+    above, below = expected.ends
     return DOES_NOT_HOLD if high <= above or below <= low else UNDECIDED
 
 
@@ -113,23 +113,26 @@ def verdicts(
     rows = []
     for paper, stated in claims.items():
         numbers = stated.with_means(printed)
+        keys = {name: [key for key in cells if key[0] == paper] for name, cells in ours.items()}
+        gates = {name: outcomes(stated, keys[name], evidence[name], _LEVEL) for name in PROTOCOLS}
         for name, claim in stated.claims.items():
             of_paper = cells_of(claim, paper, numbers)
             cells = {
-                protocol: cells_of(claim, paper, ours[protocol], numbers) for protocol in PROTOCOLS
+                protocol: cells_of(claim, paper, keys[protocol], numbers) for protocol in PROTOCOLS
             }
             common = {"paper": paper, "id": name} | _of_paper(claim, of_paper, numbers)
             common |= _as_columns(claim, [*of_paper, *chain(*cells.values())])
             judged = []
             for protocol in PROTOCOLS:
-                some, keys = cells[protocol], ours[protocol]
-                reasons = [_reason(stated, claim, cell, evidence[protocol], keys) for cell in some]
+                some = cells[protocol]
+                reasons = [why_not(stated, claim, cell, gates[protocol]) for cell in some]
                 counted = [cell for cell, why in zip(some, reasons, strict=True) if not any(why)]
-                if beyond := [uncensored(key) for key in keys if key[-1].endswith(CENSORED)]:
-                    more = cells_of(claim, paper, {*keys, *beyond})
+                measured = keys[protocol]
+                if beyond := [uncensored(key) for key in measured if key[-1].endswith(CENSORED)]:
+                    more = cells_of(claim, paper, {*measured, *beyond})
                     reasons += [(BEYOND, "")] * (len(more) - len(some))
                 row = _verdict(claim, counted, evidence[protocol], claim.cases or len(of_paper))
-                row["gate"] = _in_words(reasons)
+                row["gate"] = in_words(reasons)
                 if reasons and (not counted or (claim.needs_paper_scale and not comparable)):
                     row |= {"verdict": NOT_APPLICABLE, "p": math.nan}
                 judged.append(common | {"protocol": protocol} | row)
@@ -149,31 +152,6 @@ def uncensored(key: Key) -> Key:
 
 def _numbers(row: Mapping[str, object]) -> tuple[object, ...]:
     return tuple(row.get(name) for name in ("verdict", "effect", "low", "high", "cell", "part"))
-
-
-def _in_words(reasons: Sequence[tuple[str, str]]) -> str:
-    """Return why cases do not count, each reason once, with the numbers of its first case."""
-    first = dict(reversed([each for each in reasons if any(each)]))
-    return "; ".join(": ".join(filter(None, each)) for each in reversed(first.items()))
-
-
-def _reason(
-    stated: Claims, claim: Claim, cell: CellEffect, evidence: Evidence, keys: Collection[Key]
-) -> tuple[str, str]:
-    """Return why a case does not count: the first gate that it does not pass, and its numbers.
-
-    Both are empty if it passes all.
-    """
-    for name in claim.needs:
-        gate = stated.gates[name]
-        for weights in references(gate, cell, keys):
-            if not weights:
-                return f"unknown whether {gate.otherwise}", ""
-            estimate = evidence.estimate(weights)
-            ends = estimate.interval(_LEVEL)  # without any known error, the effect alone
-            if judge(*ends, gate.expect) != HOLDS:
-                return gate.otherwise, "{:.4g} [{:.4g}, {:.4g}]".format(estimate.effect, *ends)
-    return "", ""
 
 
 def _in_control(frame: pd.DataFrame) -> "pd.Series[str]":

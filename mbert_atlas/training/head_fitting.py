@@ -28,7 +28,7 @@ from mbert_atlas.training.pretraining import (
     head_of,
 )
 
-_HELD_OUT = 20
+HELD_OUT = 20
 """Every such row measures the accuracy and is not trained on."""
 _FILE = "head.safetensors"
 
@@ -75,7 +75,7 @@ def fit_head(
     require_tokenizer(store, encoded.meta["tokenizer"], encoder)
     model: Any = load_masked_model(encoder, derive_seed(seed, "initial weights"))
     rows = np.arange(len(encoded.ragged("input_ids")))
-    held_out = rows % _HELD_OUT == 0
+    held_out = rows % HELD_OUT == 0
     seen = _rows(encoded, rows[~held_out])
     model.requires_grad_(False)
     for _, parameter in _of_head(model):

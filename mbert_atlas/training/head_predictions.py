@@ -17,11 +17,8 @@ from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import MASKED_PREDICTIONS
 from mbert_atlas.tasks.base import Batch
 from mbert_atlas.tokenizer import require_tokenizer
-from mbert_atlas.training.head_fitting import HeadObjective, add_head
+from mbert_atlas.training.head_fitting import HELD_OUT, HeadObjective, add_head
 from mbert_atlas.training.pretraining import MaskedExamples
-
-_HELD_OUT = 20
-"""Every such row, the first included; :mod:`.head_fitting` does not train on them."""
 
 
 class _OnlyMasks(HeadObjective):
@@ -59,7 +56,7 @@ def predict_masked(
     examples = MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id)
     objective = _OnlyMasks(tokenizer.mask_token_id, len(tokenizer))
     languages, names = encoded.dense("language"), encoded.meta["languages"]
-    held_out = np.arange(0, len(examples.lengths), _HELD_OUT)
+    held_out = np.arange(0, len(examples.lengths), HELD_OUT)
     budget = spec.optimisation.token_budget
     columns: dict[str, list[Any]] = {name: [] for name in MASKED_PREDICTIONS.names}
     batches = micro_batches(held_out, examples.lengths, budget)

@@ -1,0 +1,79 @@
+"""Gates: what a claim presupposes, and why a case that does not pass one does not count.
+
+docs/verdicts.md, 3, states the rule.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from mbert_atlas.scorecard.cells import KEY, Key
+from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Gate, Weights
+from mbert_atlas.scorecard.estimates import Evidence
+
+
+def names_by(gate: Gate, key: Key) -> Key:
+    """Return the names of a cell in the columns that a gate shares with a case."""
+    return tuple(key[KEY.index(column)] for column in gate.by)
+
+
+def references(gate: Gate, keys: Iterable[Key]) -> dict[Key, Weights]:
+    """Return the effects of a gate that are known, by their names in its columns ``by``.
+
+    ``keys`` are those of its paper with numbers.
+    """
+    keys, sides = [*keys], []
+    for sign, names in gate.effect.terms(gate.of):
+        selected = [(KEY.index(column), set(values)) for column, values in names.items()]
+        by_names: dict[Key, list[Key]] = {}
+        for key in keys:
+            if all(key[place] in values for place, values in selected):
+                by_names.setdefault(names_by(gate, key), []).append(key)
+        sides.append((sign, by_names))
+    effects: dict[Key, Weights] = {}
+    for common in sides[0][1]:
+        if all(common in by_names for _, by_names in sides):
+            weights = effects.setdefault(common, {})
+            for sign, by_names in sides:
+                some = by_names[common]
+                for key in some:
+                    weights[key] = weights.get(key, 0.0) + sign / len(some)
+    return effects
+
+
+def outcomes(
+    stated: Claims, keys: Collection[Key], evidence: Evidence, level: float
+) -> dict[tuple[str, Key], tuple[str, str]]:
+    """Return by gate, and names in its columns, why cases do not pass it; empty if they do."""
+    reasons = {}
+    for name, gate in stated.gates.items():
+        for names, weights in references(gate, keys).items():
+            estimate = evidence.estimate(weights)
+            ends = estimate.interval(level)  # without any known error, the effect alone
+            numbers = "{:.4g} [{:.4g}, {:.4g}]".format(estimate.effect, *ends)
+            passes = gate.expect.contains(*ends)
+            reasons[name, names] = ("", "") if passes else (gate.otherwise, numbers)
+    return reasons
+
+
+def why_not(
+    stated: Claims,
+    claim: Claim,
+    cell: CellEffect,
+    gates: Mapping[tuple[str, Key], tuple[str, str]],
+) -> tuple[str, str]:
+    """Return why a case does not count: the first gate that it does not pass, and its numbers.
+
+    Both are empty if it passes all.
+    """
+    for name in claim.needs:
+        gate = stated.gates[name]
+        for names in dict.fromkeys(names_by(gate, key) for key in cell.weights):
+            reason = gates.get((name, names), (f"unknown whether {gate.otherwise}", ""))
+            if any(reason):
+                return reason
+    return "", ""
+
+
+def in_words(reasons: Sequence[tuple[str, str]]) -> str:
+    """Return why cases do not count, each reason once, with the numbers of its first case."""
+    first = dict(reversed([each for each in reasons if any(each)]))
+    return "; ".join(": ".join(filter(None, each)) for each in reversed(first.items()))
