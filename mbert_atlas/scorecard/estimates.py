@@ -33,7 +33,7 @@ class Scale(NamedTuple):
     low: float = -math.inf
     high: float = math.inf
     is_level: bool = False
-    n: float = math.inf  # items, or points
+    n: float = math.inf  # items, or the fewest points of a correlation
 
     def of(self, value: float) -> float:
         """Return a value on this scale, infinite at its ends."""
@@ -48,11 +48,12 @@ class Scale(NamedTuple):
         return min(max(value, self.low), self.high)
 
     def inside(self, value: float) -> float:
-        """Return a level away from the ends, by two items of either kind or one point."""
+        """Return a level away from the ends, by two items of either kind or half a rank."""
         if not self.is_level or math.isinf(self.n):
             return value
         if self.low < 0:  # a correlation
-            return min(max(value, -1 + 1 / self.n), 1 - 1 / self.n)
+            most = _most_correlated(self.n)
+            return min(max(value, -most), most)
         share = (self._share(value) * self.n + 2) / (self.n + 4)
         return self.low + (self.high - self.low) * share
 
@@ -314,8 +315,8 @@ def _item_variance(key: Key, cell: Measured) -> float | None:
         share = (_mean(cell) / full * n + 2) / (n + 4)
         return full**2 * share * (1 - share) / n
     if rules.is_correlation(metric):
-        squared = _mean(cell) ** 2
-        return (1 - squared) ** 2 * (1 + squared / 2) / (n - 3) if n > 3 else None
+        r, most = abs(_mean(cell)), _most_correlated(n)
+        return (1 - min(r, most) ** 2) ** 2 * (1 + r**2 / 2) / (n - 3) if n > 3 else None
     return 2 * 50.0**2 / n if rules.is_gain(metric, condition) else None
 
 
@@ -326,11 +327,20 @@ def _scale(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> Scale
     if common is None:
         return Scale()
     low, high = common
-    n = sum(cell.n_items or math.inf for cell in cells.values())
+    numbers = [cell.n_items or math.inf for cell in cells.values()]
+    n = min(numbers) if low < 0 else sum(numbers)
     if min(weights.values()) > 0 and math.isclose(sum(weights.values()), 1) and n < math.inf:
         return Scale(low, high, True, n)
     ends = [sorted((weight * low, weight * high)) for weight in weights.values()]
     return Scale(sum(end[0] for end in ends), sum(end[1] for end in ends))
+
+
+def _most_correlated(n: float) -> float:
+    """Return what a rank correlation of 1 counts as; see :mod:`mbert_atlas.analysis.correlation`.
+
+    Otherwise its variance would be 0.
+    """
+    return 1 - 6 / (n**3 - n) if n > 1 else 0.0
 
 
 def _mean(cell: Measured) -> float:

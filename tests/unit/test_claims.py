@@ -133,3 +133,17 @@ def test_every_paper_states_its_claims(paper: str) -> None:
     # a note explains where the paper's own numbers contradict a claim
     contradicted = result[result["reported_bears_out"] == "no"]
     assert (contradicted["note"] != "").all(), contradicted["id"].tolist()
+
+
+@pytest.mark.parametrize("paper", names())
+def test_a_control_is_the_same_finding_elsewhere(paper: str) -> None:
+    """It has the region of its claim, the same way to count cases, and says whose it is."""
+    reported = ROOT / f"resources/reported/{paper}.csv"
+    claims = read_claims(ROOT / f"mbert_atlas/papers/{paper}/claims.yaml", paper, reported).claims
+    for name, control in claims.items():
+        assert (control.place == "control, ours") == bool(control.control_for), name
+        assert not (control.control_for and control.headline), name
+        for finding in map(claims.__getitem__, control.control_for):
+            assert control.expect == finding.expect, name
+            assert len(control.effect) == len(finding.effect), name
+            assert not finding.control_for, name

@@ -15,6 +15,7 @@ from scipy.special import expit, logit
 from test_seeds import EXAMPLE, LANGUAGES, mean_difference
 from toy_claims import key, measured
 
+from mbert_atlas.analysis.correlation import spearman
 from mbert_atlas.scorecard.cells import Key, Measured
 from mbert_atlas.scorecard.claims import Expected
 from mbert_atlas.scorecard.estimates import Estimate, Evidence, Scale
@@ -94,6 +95,7 @@ def test_the_example_of_the_docs() -> None:
         ),
         ([(1, "gain_over_original", 8, 400)], 1.1, 14.9),
         ([(1, "spearman_cross_lingual_gap_vs_similarity", 0.47, 17)], -0.04, 0.79),
+        ([(1, "spearman_cross_lingual_gap_vs_similarity", 1, 5)], 0.13, 1),
     ],
 )
 def test_the_examples_of_the_docs_without_seeds(
@@ -105,7 +107,7 @@ def test_the_examples_of_the_docs_without_seeds(
         for name, (_, _, value, n) in zip(names, cells, strict=True)
     }
     weights = {name: float(sign) for name, (sign, *_) in zip(names, cells, strict=True)}
-    digits = 0.005 if high < 1 else 0.05
+    digits = 0.005 if high <= 1 else 0.05
     assert estimate(weights, values).interval(0.05) == pytest.approx((low, high), abs=digits)
 
 
@@ -165,7 +167,24 @@ def test_a_correlation_has_fishers_interval() -> None:
     error = math.sqrt((1 + 0.8**2 / 2) / 14)  # Bonett and Wright (2000)
     ends = [math.tanh(math.atanh(0.8) + sign * 1.96 * error) for sign in (-1, 1)]
     assert (low, high) == pytest.approx(ends, abs=1e-4)
-    assert estimate({name: 1.0}, {name: Measured({None: 1.0}, 17)}).interval(0.05)[0] < 1
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("n", [4, 5, 7, 15, 17])
+def test_a_correlation_near_one_is_as_certain_as_its_instrument_says(n: int, sign: int) -> None:
+    """Of all orders with at most one exchange of neighbours, and of a mean of such correlations."""
+    names = [
+        key(f"run{number}", metric="spearman_cross_lingual_gap_vs_similarity") for number in (1, 2)
+    ]
+    for values in ([*range(n)], [1, 0, *range(2, n)]):
+        found = spearman(range(n), [sign * value for value in values])
+        cells = {name: Measured({None: found.rho}, n) for name in names}
+        assert estimate({names[0]: 1.0}, cells).interval(0.05) == pytest.approx(
+            (found.low, found.high), abs=1e-9
+        )
+        low, high = estimate(dict.fromkeys(names, 0.5), cells).interval(0.05)
+        assert found.low <= low <= found.rho <= high <= found.high
+        assert high - low < found.high - found.low  # of two
 
 
 def test_a_difference_stays_where_it_can_be() -> None:
@@ -297,6 +316,28 @@ def test_what_would_decide_is_on_the_scale_of_the_interval() -> None:
     assert found.interval(0.4)[1] == pytest.approx(100 * p + distances[1])
 
 
+def test_what_is_detectable_is_decided_in_four_of_five_runs() -> None:
+    """Accuracies of 2,000 items, drawn as far from the border as this run could have detected."""
+    n, border, name = 2000, Expected(above=50), key("adjusted")
+
+    def of(right: float) -> Estimate:
+        return estimate({name: 1.0}, {name: Measured({None: 100 * right / n}, n)})
+
+    distance = of(1000).detectable(border, 0.05)
+    drawn = np.random.default_rng(4).binomial(n, 0.5 + distance / 100, 2000)
+    holds = {right: border.contains(*of(right).interval(0.05)) for right in set(drawn.tolist())}
+    assert np.mean([holds[right] for right in drawn]) == pytest.approx(0.8, abs=0.03)
+
+
+def test_what_is_detectable_of_a_correlation_is_on_fishers_scale() -> None:
+    name = key("original", metric="spearman_cross_lingual_gap_vs_similarity")
+    found = estimate({name: 1.0}, {name: Measured({None: 0.4}, 17)})
+    z, error = math.atanh(0.4), math.sqrt((1 + 0.4**2 / 2) / 14)
+    ends = [math.tanh(z - stats.norm.ppf(share) * error) for share in (0.975, 0.8)]
+    assert found.interval(0.05)[0] == pytest.approx(ends[0])
+    assert found.detectable(Expected(above=0), 0.05) == pytest.approx(0.8 - sum(ends))
+
+
 def test_more_seeds_than_there_are_decide() -> None:
     found = Estimate(1.0, [Term(1.0, 10.0)], [], Scale(), "", of_one_seed=0.1, seeds=5)
     assert found.interval(0.05)[0] < 0
@@ -330,3 +371,28 @@ def test_intervals_cover_and_verdicts_are_right_as_often_as_they_say(
         covered, too_low, too_high = rows[:, :3].mean(axis=0)
         assert name in ("every", "most") or covered >= 0.915, (name, covered)
         assert max(too_low, too_high) <= 0.025 + 0.016, (name, too_low, too_high)
+
+
+def test_the_docs_sum_up_their_simulation() -> None:
+    text = (Path(__file__).parents[2] / "docs/verdicts.md").read_text(encoding="utf-8")
+    alike, unlike = [], []
+    for line in text.splitlines():
+        cells = line.strip("| ").split(" | ")
+        # Coverage, wrong "holds", wrong "does not hold", width; before them the design and seeds.
+        if [len(cell.split()) for cell in cells[-4:]] == [3, 5, 5, 3] and cells[-5].isdigit():
+            wrong = np.array([cell.split() for cell in cells[-3:-1]], float)
+            (alike if len(cells) == 7 else unlike).append((cells[0], int(cells[-5]), wrong))
+    many = [wrong for _, seeds, wrong in unlike if seeds >= 4]
+    wider = ("ten times as wide as the others", "three times as wide as the others")
+    few = [wrong for name, seeds, wrong in unlike if seeds < 4 and name in wider]
+    plain = " ".join(text.split())
+    for wrong, mean, most in (
+        ([wrong for *_, wrong in alike], "1.6% of cases on average; the largest of all 240", "5.0"),
+        (many, "2.2% of cases on average over these designs (the largest of these 180", "6.0"),
+        (few, "4.8% on average where the compared run is the one that spreads more (the", "9.5"),
+    ):
+        place = plain.index(mean)
+        assert most in plain[place : place + len(mean) + 50]
+        assert f"{np.mean(np.array(wrong)[:, :, :3]):.1f}%" == mean.split()[0]
+        assert np.max(wrong) == float(most)
+    assert (np.size([wrong for *_, wrong in alike]), np.size(many)) == (240, 180)

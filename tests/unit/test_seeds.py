@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import polygamma
 from toy_claims import key, measured
 
@@ -12,6 +13,7 @@ from mbert_atlas.scorecard.seeds import (
     Pools,
     Term,
     components,
+    freedom_of,
     prior_of,
     run_spreads,
     with_own,
@@ -90,6 +92,25 @@ def test_a_difference_of_means_over_tests_has_the_mean_square_of_the_runs() -> N
     means = scores.mean(axis=1)
     rest = means - means.mean(axis=0) - means.mean(axis=1, keepdims=True) + means.mean()
     assert term == pytest.approx((2 * (rest**2).sum() / 12 / 3, 12))
+
+
+def test_degrees_of_freedom_of_a_sum_are_those_of_welchs_test() -> None:
+    random = np.random.default_rng(4)
+    one, other = random.normal(0, 3, 4), random.normal(0, 1, 9)
+    terms = [Term(np.var(some, ddof=1) / len(some), len(some) - 1) for some in (one, other)]
+    assert freedom_of(terms) == pytest.approx(stats.ttest_ind(one, other, equal_var=False).df)
+    assert freedom_of([]) == math.inf
+    assert freedom_of([Term(0.0, 3), Term(0.0, 2)]) == 2
+
+
+def test_runs_with_seeds_of_their_own_have_the_variance_within_groups() -> None:
+    """SciPy's F is that of the means of the runs, over the mean square within."""
+    scores = np.random.default_rng(6).normal(size=(6, 3)) + np.arange(6)[:, None]
+    values = {(run, "test"): dict(enumerate(some, 10 * run)) for run, some in enumerate(scores)}
+    within = 3 * np.var(scores.mean(axis=1), ddof=1) / stats.f_oneway(*scores).statistic
+    found = components(values)
+    assert found.variances == pytest.approx([0, 0, 0, within])
+    assert found.freedom[3] == 12
 
 
 def test_a_cell_with_one_seed_takes_the_variance_of_its_pool() -> None:

@@ -2,11 +2,14 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from scipy import stats
 from toy_claims import REPORTED, claim, key, measured, rows
 
+from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.cells import Key, Measured, write_csv
 from mbert_atlas.scorecard.claims import Claims, Expected
 from mbert_atlas.scorecard.verdicts import (
@@ -226,6 +229,23 @@ def test_a_verdict_that_one_cell_can_bring_about_takes_a_wider_interval(tmp_path
         assert single["high"] - 3 == pytest.approx(z * 0.7064, abs=0.001), (over, expect)
 
 
+def test_p_counts_the_cells_that_could_have_brought_a_verdict_about(tmp_path: Path) -> None:
+    """By Bonferroni: 53% and 50% of 10,000, z = 3 / .7065."""
+    both = 2 * stats.norm.sf(3 / math.sqrt(0.53 * 0.47 + 0.25))
+    for over, expect, times in (
+        *(("every", {"above": 0}, 1), ("every", {"below": 0}, 3), ("mean", {"above": 0}, None)),
+        *(("some", {"above": 0}, 3), ("some", {"below": 0}, 1)),
+        *(("most", {"above": 0}, 3), ("most", {"below": 0}, 3)),
+    ):
+        row = rows(tmp_path, cells_with(53, 53, 53), over=over, expect=expect)
+        if times is None:
+            assert row["p"] < both / 1e6  # of the mean: z = 7.36
+        else:
+            assert row["p"] == pytest.approx(times * both, rel=0.01), (over, expect)
+    undecided = rows(tmp_path, cells_with(50, 50, 50), over="some")
+    assert undecided["p"] == 1
+
+
 def test_a_mean_has_a_narrower_interval_than_its_cells(tmp_path: Path) -> None:
     mean = rows(tmp_path, cells_with(53, 53, 53), over="mean")
     assert mean["high"] - 3 == pytest.approx(1.96 * 0.7064 / math.sqrt(3), abs=0.001)
@@ -271,6 +291,38 @@ def test_numbers_of_one_seed_without_any_second_are_not_replicated(tmp_path: Pat
     assert math.isnan(row["low"])
     again = cells | {key("replayed"): measured(50, 51), key("replayed", "hi"): measured(50, 52)}
     assert rows(tmp_path, again)["verdict"] == HOLDS_SO_FAR  # Russian alone of two languages
+
+
+@pytest.mark.parametrize(
+    ("classes", "verdict"),
+    [({}, HOLDS), ({"condition": {"static": ["other0", "other1"]}}, NOT_REPLICATED)],
+)
+def test_the_spread_of_another_kind_of_model_says_nothing(
+    tmp_path: Path, classes: dict[str, Any], verdict: str
+) -> None:
+    cells = {key("adjusted"): measured(90), key("original"): measured(50)}
+    cells |= {
+        key(f"other{n}", target): measured(n, n + 1) for n in (0, 1) for target in ("ru", "hi")
+    }
+    row = rows(tmp_path, cells, cases=1, classes=classes)
+    assert row["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("corrected", "same"), [("54", "yes"), ("54.5", "")])
+def test_protocols_with_the_same_numbers_are_marked(
+    tmp_path: Path, corrected: str, same: str
+) -> None:
+    lines = [
+        f"toy2020,table1,nli,mbert,{condition},en,ru,,accuracy,{value},{protocol},,10000"
+        for protocol, adjusted in (("published", "54"), ("corrected", corrected))
+        for condition, value in (("original", "50"), ("adjusted", adjusted))
+    ]
+    reported, path = tmp_path / "reported.csv", tmp_path / "m.csv"
+    reported.write_text(REPORTED)
+    path.write_text("\n".join([",".join(MEASUREMENT_COLUMNS), *lines, ""]))
+    stated = {"toy2020": Claims(claims={"better": claim()})}
+    frame = verdicts(stated, [path], [reported], languages=[])
+    assert frame["same_numbers"].tolist() == [same, same]
 
 
 @pytest.mark.parametrize(("comparable", "verdict"), [(True, HOLDS), (False, NOT_APPLICABLE)])

@@ -49,6 +49,7 @@ def rows(
     *,
     comparable: bool = True,
     gates: dict[str, Any] | None = None,
+    classes: dict[str, Any] | None = None,
     more: dict[str, Claim] | None = None,
     **changes: Any,
 ) -> dict[str, Any]:
@@ -63,7 +64,8 @@ def rows(
     frame = pd.DataFrame(lines, columns=list(MEASUREMENT_COLUMNS))
     frame.to_csv(path, index=False)
     claims = {"better": claim(**changes)} | (more or {})
-    stated = {"toy2020": Claims.model_validate({"gates": gates or {}, "claims": claims})}
+    values = {"gates": gates or {}, "classes": classes or {}, "claims": claims}
+    stated = {"toy2020": Claims.model_validate(values)}
     found = verdicts(stated, [path], [reported], languages=LANGUAGES, comparable=comparable)
     assert found["protocol"].tolist() == ["published", "corrected"] * len(claims)
     assert found["verdict"].tolist()[1] == NOT_RUN

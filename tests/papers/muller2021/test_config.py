@@ -78,3 +78,10 @@ def test_licensed_test_sets_can_be_added():
     named = {(line.fields["task"], line.fields["target"]) for line in reported}
     for task, test in own["muller2021"]["tables"]["table2"]["tests"].items():
         assert {(task, target) for target in test["targets"]} <= named
+
+
+def test_similarity_is_of_at_least_300_sentences_where_the_encoder_is_the_papers():
+    for preset in ("", ".small"):
+        values = read_yaml(ROOT / f"config/papers/muller2021{preset}.yaml")
+        name = values["muller2021"]["similarity"]["dataset"]
+        assert values["datasets"][name].get("limit", 1000) >= 300, preset

@@ -8,7 +8,7 @@ from configs import ROOT
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.cells import Cell
-from mbert_atlas.files import write_json, write_parquet
+from mbert_atlas.files import read_parquet, write_json, write_parquet
 from mbert_atlas.papers.muller2021.config import CORRELATION
 from mbert_atlas.papers.muller2021.figures import by_layer as rows_by_layer
 from mbert_atlas.papers.muller2021.measures import (
@@ -257,6 +257,22 @@ def test_similarities_are_percent_with_their_depths(tmp_path):
     assert most["layers"].isna().all()  # as Figure 1's maximum is reported: not by layer
     other = encoder(path, protocol="published")  # of another run, where protocols differ
     assert read_similarities([other, encoder(path)]).protocol.unique() == ["corrected"]
+
+
+def test_each_protocol_has_its_similarity(tmp_path):
+    """The authors' kernel as published, the debiased estimate as corrected."""
+    path = similar(tmp_path / "one", {"ru": [0.2, 0.7]})
+    table = read_parquet(path, SIMILARITIES).to_pandas()
+    order = {"cka_linear": 0.5, "cka_linear_debiased": 0.25, "cka_rbf": 1.0}
+    table["value"] *= table.measure.map(order)
+    both = [table.assign(protocol=protocol) for protocol in ("published", "corrected")]
+    write_parquet(pa.Table.from_pandas(pd.concat(both), SIMILARITIES, preserve_index=False), path)
+    for protocol, top in (("published", 70), ("corrected", 17.5)):
+        rows = pd.DataFrame(
+            measure_similarities([encoder(path, protocol=protocol)], targets=["ru"])
+        )
+        judged = rows[rows.metric == "cka_percent"].set_index("layers")["value"]
+        assert judged["top"] == pytest.approx(top)
 
 
 def test_embeddings_are_no_maximum_and_peaks_are_those_of_the_pretrained_encoder(tmp_path):
