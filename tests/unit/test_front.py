@@ -176,6 +176,7 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
     assert rows[0].count("<svg") == 1
     assert re.search(r"\+10\.0 \[\+[\d.]+, \+1[\d.]+\] points \(accuracy\)<", rows[0])
     assert ">1 of 1 case, n = 5000, 2 seeds</span>" in rows[0]
+    assert all('<span class="soft">expected: positive</span>' in row for row in rows)
     assert f'href="papers/{PAPER}.html#table1"><img src="figures/{PAPER}/table1.png"' in rows[0]
     for claim in ("Replay helps.", "Nobody runs this."):
         assert page.folded.count(claim) == page.text.count(claim) == 1

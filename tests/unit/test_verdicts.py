@@ -242,7 +242,7 @@ def test_p_counts_the_cells_that_could_have_brought_a_verdict_about(tmp_path: Pa
             assert row["p"] < both / 1e6  # of the mean: z = 7.36
         else:
             assert row["p"] == pytest.approx(times * both, rel=0.01), (over, expect)
-    undecided = rows(tmp_path, cells_with(50, 50, 50), over="some")
+    undecided = rows(tmp_path, cells_with(50, 50, 50), over="most")
     assert undecided["p"] == 1
 
 
