@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small small-highlights encoder test test-all test-more test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format lock clean
+.PHONY: help setup demo demo-all small small-highlights encoder test test-all test-more test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format graph lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -103,6 +103,9 @@ format: $(INSTALLED) ## reformat the sources
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/snakefmt Snakefile workflow
+
+graph: $(INSTALLED) ## draw the rules by stage (docs/rules.md)
+	$(VENV)/bin/python -m workflow.graph docs/rules.md
 
 # torch pins its own CUDA packages and a CPU build has none, so the lock leaves them out.
 lock: ## resolve requirements.in in a fresh environment and write requirements.lock

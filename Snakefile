@@ -18,6 +18,7 @@ from workflow.plan import make_plan
 from workflow.slurm import install
 from workflow.start import check_start, check_targets
 from workflow.supervision import supervise
+from workflow.wildcards import ByWildcards
 
 min_version("9.14")
 
@@ -45,6 +46,7 @@ if workflow.modifier.skip_configfile:
     config = papers.completed(config, HOME)
 
 plan = make_plan(workflow, config, HOME)
+job = ByWildcards(plan)  # inputs and parameters that wildcards decide
 
 if workflow.is_main_process:
     install()  # the SLURM executor that survives what clusters do
@@ -66,12 +68,15 @@ wildcard_constraints:
     model=r"[^/]+(/seed\d+)?",
     distances=plan.any_of(plan.distances),
     dictionary=plan.any_of(plan.retrieval),
+    vectors=plan.any_of([*plan.config.encoders, *plan.static]),
+    search=plan.any_of(plan.runs.searches),
+    paper=plan.any_of(plan.papers),
+    source="[a-z_]+",
+    target="[a-z_]+",
+    training="pretraining|head",
     part="train|heldout",
     group=r"\d+",
     scope="|highlights/|available/",
-
-
-include: "workflow/rules/job.smk"
 
 
 for paper in plan.papers:
@@ -109,6 +114,12 @@ rule highlights:
         "<results>/highlights/index.html",
 
 
+rule available:
+    """Pages of the results that exist, after a run that could not be finished; runs nothing else."""
+    input:
+        "<results>/available/index.html",
+
+
 rule predict:
     """Print and write hours, disk and wall time of the jobs of `all` that are still to be done."""
     log:
@@ -121,6 +132,11 @@ rule predict:
         command=lambda wildcards: plan.prediction(workflow),
     shell:
         "PYTHONPATH={params.home:q} {params.command} 2>&1 | tee {log}"
+
+
+for item in workflow.rules:  # all scripts have one environment, for users of conda
+    if item.script and Path(item.snakefile).is_relative_to(HOME.resolve()):
+        item.conda_env = str(HOME.resolve() / "envs/mbert-atlas.yaml")
 
 
 onstart:

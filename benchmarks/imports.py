@@ -44,7 +44,7 @@ LATER = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("jobs", nargs="*", default=JOBS, help="names of functions in workflow/jobs")
+    parser.add_argument("jobs", nargs="*", default=JOBS, help="scripts in workflow/scripts")
     parser.add_argument("--repeats", type=int, default=5)
     options = common.parse(parser, repeats=1)
     programs = {TORCH: "import torch"} | {job: imports(job) for job in options.jobs}
@@ -62,14 +62,9 @@ def main() -> None:
 
 
 def imports(job: str) -> str:
-    """Return a program with all imports of a job's function."""
-    (function,) = (
-        node
-        for path in (common.ROOT / "workflow/jobs").glob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef) and node.name == job
-    )
-    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom))
+    """Return a program with all imports of a job's script."""
+    script = ast.parse((common.ROOT / f"workflow/scripts/{job}.py").read_text(encoding="utf-8"))
+    nodes = (node for node in ast.walk(script) if isinstance(node, ast.Import | ast.ImportFrom))
     return "\n".join([PREAMBLE, *map(ast.unparse, nodes), LATER.get(job, "")])
 
 

@@ -174,14 +174,15 @@ def rehearse(name: str, options: argparse.Namespace, folder: Path) -> None:
 
 
 def prepare(copy: Path, stand_ins: Path, options: argparse.Namespace) -> None:
-    """Copy the repository with a stand-in for the script of its rules."""
+    """Copy the repository with stand-ins for the scripts of its rules."""
     copy_repository(copy)
     stand_ins.mkdir()
     settings = {"seconds": options.seconds, "rate": options.rate}
     (stand_ins / "settings.json").write_text(json.dumps(settings))
     (stand_ins / "outputs.py").write_text(OUTPUTS)
     pq.write_table(pa.table({"column": pa.array([], pa.int32())}), stand_ins / "empty.parquet")
-    (copy / "workflow/scripts/job.py").write_text(SCRIPT.format(folder=str(stand_ins)))
+    for script in (copy / "workflow/scripts").glob("*.py"):
+        script.write_text(SCRIPT.format(folder=str(stand_ins)))
     program = stand_ins / "slurm.py"
     program.write_text(SLURM.format(python=sys.executable, folder=str(stand_ins)))
     program.chmod(0o755)

@@ -96,7 +96,7 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
         files = [("input", name, file) for name, file in job["input"]]
         files += [("output", "", file) for file in job["output"]]
         print(f"\nseed {seed}: {job['rule']}, {job['reason'] or 'up to date'}\n{aligned(files)}")
-    roots = [f"workflow.jobs.{jobs[0]['function']}"]
+    roots = [f"workflow.scripts.{jobs[0]['script']}:"]
     roots += [f"mbert_atlas.{root}" for root in (run.code if run.kind == "finetuning" else ())]
     labels = Fingerprints().explain(*roots)
     print(f"\ncode: {' '.join(roots)}\n{aligned(list(labels.items()))}")

@@ -11,8 +11,9 @@ Names are followed, without running code, from roots to functions, classes and c
   blocks and descriptions of pydantic fields do not count.
 
 What Python does implicitly with subclasses, annotations or names in strings cannot be followed; a
-test keeps it out of the package. A root is a definition, such as ``mbert_atlas.tasks.qa:QA``; or a
-registry and some keys, ``mbert_atlas.tasks:TASKS[nli,qa]``, which only limits what follows.
+test keeps it out of the package. A root is a definition, such as ``mbert_atlas.tasks.qa:QA``; what
+a module runs on import, such as a rule's script, ``workflow.scripts.finetune:``; or a registry and
+some keys, ``mbert_atlas.tasks:TASKS[nli,qa]``, which only limits what follows.
 
 ``python -m mbert_atlas.fingerprint ROOT...`` prints what the fingerprint of roots consists of.
 """
@@ -125,7 +126,7 @@ class _Code:
         for root in roots:
             label, _, keys = root.removesuffix("]").partition("[")
             name, _, item = label.partition(":")
-            if not (module := self.module(name)) or item not in module.definitions:
+            if not (module := self.module(name)) or item not in module.uses:
                 raise LookupError(f"there is no {label} in {self._root}")
             if root.endswith("]"):
                 selected[label] = [key for key in keys.split(",") if key]

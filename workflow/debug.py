@@ -1,7 +1,7 @@
-"""Run one job by hand: its ``snakemake`` object in a notebook, its function in a debugger.
+"""Run one job by hand: its ``snakemake`` object in a notebook, its script in a debugger.
 
 CONTRIBUTING.md has examples; they start in the root of the repository. Snakemake plans the job, so
-paths, parameters and resources are the real ones, whether or not the target exists. The function
+paths, parameters and resources are the real ones, whether or not the target exists. The script
 prints here instead of to its log, and Snakemake does not record the run.
 """
 
@@ -13,18 +13,18 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from snakemake.cli import parse_config
 from snakemake.iocontainers import Snakemake
 
 from workflow.dryrun import ROOT, planned
-from workflow.job import function_of
 
 
 def job(
     target: str, *configfiles: str, config: Sequence[str] = (), cores: int | None = None
 ) -> Snakemake:
-    """Plan one job; return what its function gets, or exit if there is no such job.
+    """Plan one job; return what its script gets, or exit if there is no such job.
 
     The target is a file that the job makes, or the name of a rule without wildcards; the others
     are what follows ``--configfile``, ``--config`` (``["mirror=DIR"]``) and ``--cores``, by default
@@ -41,24 +41,27 @@ def job(
             job.wildcards,
             job.threads,
             job.resources,
-            job.log,
+            type(job.log)(),  # so that it prints here
             workflow.globals["config"],
             job.rule.name,
             None,
             str(ROOT / "workflow/scripts"),
         )
-    return pickle.loads(pickle.dumps(snakemake))  # as in a script
+    snakemake = pickle.loads(pickle.dumps(snakemake))  # as in a script
+    snakemake.script = ROOT / "workflow/scripts" / Path(job.rule.script).name
+    return snakemake
 
 
-def run(snakemake: Snakemake, call: Callable[..., None] = lambda run, job: run(job)) -> None:
-    """Run the job's function, by ``call(function, snakemake)``; exit if an input is missing."""
+def run(snakemake: Snakemake, call: Callable[[Any, dict[str, Any]], Any] = exec) -> None:
+    """Run the job's script, by ``call(code, globals)``; exit if an input is missing."""
     if missing := [path for path in snakemake.input if not Path(path).exists()]:
         sys.exit(f"{snakemake.rule}: {missing[0]} is missing. Let Snakemake make it first.")
     for path in map(Path, snakemake.output):
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     os.environ["OMP_NUM_THREADS"] = str(snakemake.threads)  # as in a job
-    call(function_of(snakemake), snakemake)
+    code = compile(snakemake.script.read_text(encoding="utf-8"), snakemake.script, "exec")
+    call(code, {"__name__": "__main__", "snakemake": snakemake})
     if state := snakemake.params.get("state"):  # else the next call would resume at the end
         shutil.rmtree(state, ignore_errors=True)
 
@@ -70,10 +73,10 @@ def main() -> None:
     parser.add_argument("--configfile", action="append", default=[], help="a preset")
     parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--cores", type=int, help="the job gets no more threads")
-    parser.add_argument("--pdb", action="store_true", help="stop at the first line of its function")
+    parser.add_argument("--pdb", action="store_true", help="stop at the first line of its script")
     options = parser.parse_args()
     snakemake = job(options.target, *options.configfile, config=options.config, cores=options.cores)
-    run(snakemake, *([pdb.runcall] if options.pdb else []))
+    run(snakemake, *([pdb.run] if options.pdb else []))
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def main() -> None:
         jobs = [
             {
                 "rule": job.rule.name,
-                "function": job.params.job["function"],
+                "script": Path(job.rule.script).stem,
                 "input": [[name or "", str(files)] for name, files in _inputs(job)],
                 "output": list(map(str, job.output)),
                 "reason": _reason(workflow.dag, job),

@@ -1,4 +1,4 @@
-"""Set up one job: output goes to its log, and an error ends with one sentence on the terminal."""
+"""Set up the script of a job: output goes to its log, and an error ends with one sentence."""
 
 import gc
 import json
@@ -10,15 +10,11 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
-from importlib import import_module
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from snakemake.iocontainers import Snakemake as Snakemake  # of a job; for `workflow/jobs`
-
-ROOT = Path(__file__).resolve().parents[1]
 _LOG_BYTES = 1_000_000
 """Bytes that are kept of the log of earlier attempts."""
 _NOTE_SECONDS = 60.0
@@ -43,23 +39,23 @@ def read_note(log: str | Path) -> dict[str, Any]:
     return note
 
 
-def function_of(snakemake: Snakemake) -> Callable[[Snakemake], None]:
-    """Return the function in ``workflow/jobs`` that a job's rule names."""
-    module, _, name = snakemake.params.job["function"].partition(":")
-    function: Callable[[Snakemake], None] = getattr(import_module(f"workflow.jobs.{module}"), name)
-    return function
+@contextmanager
+def set_up(snakemake: Any) -> Iterator[dict[str, Any]]:
+    """Run the body of a script with output, warnings and tracebacks in ``snakemake.log``.
 
+    It gets the parameters that are neither ``code`` nor ``state``.
 
-def options_of(snakemake: Snakemake) -> dict[str, Any]:
-    """Return the parameters that the rule of a job has for the function that the job calls."""
-    return {name: value for name, value in snakemake.params.items() if name != "job"}
-
-
-def run(snakemake: Snakemake) -> None:
-    """Call a job's function with output, warnings and tracebacks in ``snakemake.log``."""
+    An error is a sentence on the terminal, a note for the main process, and the end. Imports that
+    take long belong in the body: the environment that libraries read then is set up before.
+    Without a log (see `debug.py`) nothing is redirected, and errors are raised.
+    """
     # A module may add a prefix.
     fetches = "fetch" in snakemake.rule or snakemake.rule.endswith("check_sources")
     _set_environment(snakemake.threads, offline=not fetches)
+    options = {key: it for key, it in snakemake.params.items() if key not in ("code", "state")}
+    if not snakemake.log:
+        yield options
+        return
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # training saves its state on it
     terminal = os.fdopen(os.dup(2), "w")
     _redirect(_open_log(snakemake, terminal))
@@ -69,8 +65,8 @@ def run(snakemake: Snakemake) -> None:
     logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))
     try:
         if state := snakemake.params.get("state"):
-            _open_state(Path(state), snakemake.params.job["code"])
-        function_of(snakemake)(snakemake)
+            _open_state(Path(state), snakemake.params.code)
+        yield options
     except (KeyboardInterrupt, Exception) as error:
         how, sentence, more = _explained(error, snakemake)
         _ignore_signals()
@@ -91,7 +87,7 @@ def run(snakemake: Snakemake) -> None:
     note.write("done")
 
 
-def _explained(error: BaseException, snakemake: Snakemake) -> tuple[str, str, str]:
+def _explained(error: BaseException, snakemake: Any) -> tuple[str, str, str]:
     """Return how an attempt ended, a sentence about it, and the text for the log."""
     from mbert_atlas.errors import AtlasError, StoppedError, TransientError
 
@@ -133,7 +129,7 @@ def _redirect(log: TextIO) -> None:
     logging.captureWarnings(True)
 
 
-def _open_log(snakemake: Snakemake, terminal: TextIO) -> TextIO:
+def _open_log(snakemake: Any, terminal: TextIO) -> TextIO:
     """Open the log for appending; return the terminal if that fails.
 
     Snakemake deletes the log before each attempt, so it is a hard link to a hidden file.

@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,17 @@ from snakemake.logging import logger
 
 from mbert_atlas import papers
 from mbert_atlas.analysis import SCORINGS
-from mbert_atlas.cells import Cell, as_values, files_of
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.model import Config, Resources
-from mbert_atlas.config.reading import BASE, read_yaml, with_lines
+from mbert_atlas.config.reading import BASE, with_lines
 from mbert_atlas.encoders import shipping
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.explain import in_short
-from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
 from workflow.files import check_files
+from workflow.parameters import Parameters
 from workflow.supervision import growth
 
 _REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
@@ -62,13 +59,12 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
     return plan
 
 
-class WorkflowPlan(Plan):
+class WorkflowPlan(Parameters):
     """A plan with what Snakemake needs for its jobs."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
-        self._cells = dict[tuple[str, str], list[Cell]]()
         self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
     # What jobs request
@@ -104,113 +100,48 @@ class WorkflowPlan(Plan):
         """Return what jobs that read or derive a dataset request."""
         return self.request(self.config.datasets[dataset].resources)
 
-    def job(self, function: str, *uses: str) -> dict[str, str]:
-        """Return the function of a job and a fingerprint of its code, which is a rerun trigger.
+    def measuring_request(self, name: str) -> Resources:
+        """Return what the job of a large measurement requests."""
+        return self.request(self.measurements[name].resources)
 
-        The function is ``module:function`` in ``workflow/jobs``; it ``uses`` what it calls by name,
-        as ``module:name`` in ``mbert_atlas``.
+    def code(self, script: str, *uses: str) -> str:
+        """Return a fingerprint of a rule's code, which is a rerun trigger.
+
+        The script is one of ``workflow/scripts``; it ``uses`` what it calls by name, as
+        ``module:name`` in ``mbert_atlas``.
         """
-        roots = (f"workflow.jobs.{function}", *(f"mbert_atlas.{name}" for name in uses))
-        return {"function": function, "code": self._fingerprints.of(*roots)}
+        roots = (f"workflow.scripts.{script}:", *(f"mbert_atlas.{name}" for name in uses))
+        return self._fingerprints.of(*roots)
 
-    def measure_job(self, key: str) -> dict[str, str]:
-        """Return the job of a measurement, which uses its function and its tasks' scoring."""
-        tasks = sorted({cell.kind for cell in self.cells_of("measurements", key)} & SCORINGS.keys())
-        uses = self.measurements[key].measure, f"analysis:SCORINGS[{','.join(tasks)}]"
-        return self.job("artifacts:measure", *uses)
+    def dataset_code(self, dataset: str, script: str) -> str:
+        """Return the fingerprint of a script that reads or derives a dataset."""
+        return self.code(script, str(self.config.datasets[dataset].function))
+
+    def encoding_code(self, encoding: str) -> str:
+        """Return the fingerprint of encoding examples for the task of an encoding."""
+        task = self.config.encodings[encoding].task
+        return self.code("encode_examples", f"encoding:ENCODINGS[{task}]")
+
+    def finetuning_code(self, run: str) -> str:
+        """Return the fingerprint of fine-tuning with the task and the methods of a run."""
+        return self.code("finetune", *self.runs[run].code)
+
+    def measuring_code(self, name: str) -> str:
+        """Return the fingerprint of a measurement: its function, and its tasks' scoring."""
+        tasks = sorted(
+            {cell.kind for cell in self.cells_of("measurements", name)} & SCORINGS.keys()
+        )
+        scorings = f"analysis:SCORINGS[{','.join(tasks)}]"
+        return self.code("measure", self.measurements[name].measure, scorings)
+
+    def drawing_code(self, name: str) -> str:
+        """Return the fingerprint of a figure."""
+        return self.code("render_figure", self.figures[name].draw)
 
     @staticmethod
     def any_of(names: Iterable[Any]) -> str:
         """Return a regular expression for any of these names; of none it matches nothing."""
         return "|".join(sorted(set(map(str, names)))) or "(?!)"
-
-    # Records as inputs and parameters
-
-    def cells_of(self, kind: str, key: str) -> list[Cell]:
-        """Return the cells of a record, made once: of ``measurements`` or ``figures``."""
-        if (kind, key) not in self._cells:
-            self._cells[kind, key] = list(getattr(self, kind)[key].cells())
-        return self._cells[kind, key]
-
-    def inputs(self, kind: str, key: str) -> list[str]:
-        """Return the files behind a record: of ``measurements`` or ``figures``, ``paper/name``."""
-        return files_of(self.cells_of(kind, key))
-
-    def values(self, kind: str, key: str) -> list[dict[str, Any]]:
-        """Return the cells of a record without their files, as parameter."""
-        return as_values(self.cells_of(kind, key))
-
-    def columns(self, key: str) -> dict[str, str]:
-        """Return the columns that all rows of a measurement share."""
-        paper, artifact = self.artifact_of[key]
-        return {"paper": paper, "artifact": artifact.name, **self.measurements[key].columns}
-
-    def large_measurements(self, is_large: bool) -> list[str]:
-        """Return the measurements that are jobs with resources, or the others."""
-        return [key for key, item in self.measurements.items() if bool(item.resources) == is_large]
-
-    def measurement_request(self, key: str) -> Resources:
-        """Return what the job of a large measurement requests."""
-        return self.request(self.measurements[key].resources)
-
-    def labels(self, key: str) -> dict[str, str]:
-        """Return the labels of a figure in Snakemake's report."""
-        figure = self.figures[key]
-        return {"language": figure.language, "protocol": figure.protocol, "kind": "figure"}
-
-    def with_content(self, name: str) -> dict[str, str]:
-        """Return path and content hash of a file of the repository, as parameter.
-
-        As an input it would trigger by its time, which a fresh clone changes.
-        """
-        file = self.home / name
-        return {"path": str(file), "sha256": sha256_of(file)}
-
-    def reported(self, *papers: str) -> list[dict[str, str]]:
-        """Return the files with the numbers that papers report, as parameter."""
-        return [self.with_content(REPORTED.format(paper)) for paper in papers]
-
-    def setting(self, *papers: str) -> dict[str, Any]:
-        """Return what pages about some papers, or all, are about, as parameter."""
-        papers = papers or tuple(self.papers)
-        return {
-            "run_name": self.config.run,
-            "comparable": self.config.comparable,
-            "world": self.config.world,
-            "names": self.language_names(),
-            "facts": self.config.facts(),
-            "models": {paper: self.model_names(paper) for paper in papers},
-            "conditions": {
-                f"{paper}/{artifact.name}": dict(artifact.conditions)
-                for paper in papers
-                for artifact in self.papers[paper].artifacts
-                if artifact.conditions
-            },
-        }
-
-    def reported_beside(self, key: str) -> dict[str, str | None] | None:
-        """Return the reported numbers that a figure shows; without path if not comparable."""
-        if not self.figures[key].reported:
-            return None
-        paper, _ = self.artifact_of[key]
-        return {**self.reported(paper)[0]} if self.config.comparable else {"path": None}
-
-    def intervals_of(self, key: str) -> dict[str, Any] | None:
-        """Return what a figure's intervals are computed from, except its numbers; none if none."""
-        if not self.figures[key].intervals:
-            return None
-        paper, _ = self.artifact_of[key]
-        claims = self.claim_files[paper]
-        # The claims themselves are left out: a changed sentence draws no figure again.
-        about = {name: claims[name] for name in ("differences", "tasks") if name in claims}
-        return {"paper": paper, "about": about, "languages": sorted(self.language_names())}
-
-    @cached_property
-    def claim_files(self) -> dict[str, dict[str, Any]]:
-        """Contents of the papers' ``claims.yaml``."""
-        return {
-            name: read_yaml(self.home / CLAIMS.format(name)) for name in self.config.papers or ()
-        }
 
     # Data and encoders
 
@@ -237,14 +168,20 @@ class WorkflowPlan(Plan):
         """Return how the gold links of a bitext are read, as parameter."""
         if not self.gold(dataset, language):
             return []
-        described = self.described(self.config.alignment.gold[dataset], [language])
+        described = self.described(self.config.alignment.gold[dataset], language)
         row = described["languages"][language]
         return [source | {"language": row} for source in described["sources"][language]]
 
-    def encoding_job(self, encoding: str) -> dict[str, str]:
-        """Return the job that encodes examples, which uses the encoding of its task."""
-        task = self.config.encodings[encoding].task
-        return self.job("training:encode_examples", f"encoding:ENCODINGS[{task}]")
+    def recipe(self, encoder: str) -> dict[str, Any]:
+        """Return what decides how an encoder is trained, as parameter."""
+        include, exclude = {"scratch", "changed"}, {"scratch": {"shipped"}}
+        item = self.config.encoders[encoder]
+        return item.model_dump(mode="json", include=include, exclude=exclude)
+
+    def static_gpus(self, static: str) -> int:
+        """Return the GPUs for static vectors: gensim, which trains Word2Vec, uses none."""
+        is_glove = self.config.static_vectors[static].method == "glove"
+        return self.request("train_static_vectors").gpu if is_glove else 0
 
     def to_ship(self) -> dict[str, str]:
         """Return the encoders that the repository ships, and their folders."""
@@ -261,11 +198,10 @@ class WorkflowPlan(Plan):
     def ship_code(self) -> dict[str, str]:
         """Return the fingerprints of the code that makes these encoders, by name."""
         jobs = ["train_tokenizer", "start_embeddings", "encode_pretraining_texts", "pretrain"]
+        jobs += ["miniature"] if self.config.miniature else []
         names = {name for item in self.ship_specifications().values() for name in item["datasets"]}
         roots = {f"mbert_atlas.{self.config.datasets[name].function}" for name in names}
-        roots |= {f"workflow.jobs.encoders:{name}" for name in jobs}
-        if self.config.miniature:
-            roots.add("workflow.jobs.sources:miniature")
+        roots |= {f"workflow.scripts.{name}:" for name in jobs}
         return {root: self._fingerprints.of(root) for root in sorted(roots)}
 
     # What a run was, and what it costs

@@ -4,8 +4,8 @@ Formats: ``lines``: a text a line; ``vline``: a verse a line, where ``<range>`` 
 part of the line before. Files may be ``.gz``, ``.bz2`` or ``.xz``.
 """
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,6 +30,14 @@ def texts_of(path: Path) -> Iterator[str]:
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(columns=["text"]):
             yield from batch.column("text").to_pylist()
+
+
+def texts_by_language(paths: Iterable[str | Path]) -> dict[str, Iterator[str]]:
+    """Return an iterator over the texts of each language, whose code names its Parquet files."""
+    texts: dict[str, Iterator[str]] = {}
+    for path in map(Path, paths):
+        texts[path.stem] = chain(texts.get(path.stem, ()), texts_of(path))
+    return texts
 
 
 def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:

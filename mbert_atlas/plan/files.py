@@ -72,11 +72,12 @@ class Files:
         """Return the files with gold links of a bitext, if the language has some."""
         name = self.config.alignment.gold.get(dataset)
         has_gold = name and language in self.config.datasets[name].languages
-        return self.sources(name, [language]) if name and has_gold else []
+        return self.sources(name, language) if name and has_gold else []
 
-    def sources(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
-        """Return the files of :meth:`upstream_names`."""
-        return [self.upstream(name) for name in self.upstream_names(dataset, languages)]
+    def sources(self, dataset: str, language: str | None = None) -> list[str]:
+        """Return the files that a dataset (or one language of it) is read from."""
+        names = self.upstream_names(dataset, [language] if language else None)
+        return list(map(self.upstream, names))
 
     def table(self, dataset: str, language: str | None = None) -> str:
         """Return the Parquet file of a dataset, of one language where each has a file."""
@@ -121,14 +122,14 @@ class Files:
 
     # Encoders
 
-    def encoder(self, name: str) -> str:
+    def encoder(self, encoder: str) -> str:
         """Return the folder of an encoder of the config."""
-        item = self.config.encoders[name]
-        if name in self.shipped:
-            return path("shipped", encoder=name)
+        item = self.config.encoders[encoder]
+        if encoder in self.shipped:
+            return path("shipped", encoder=encoder)
         if item.scratch or item.changed:
-            return path("encoder", encoder=name)
-        return item.folder or path("download", path=self.snapshot(name))
+            return path("encoder", encoder=encoder)
+        return item.folder or path("download", path=self.snapshot(encoder))
 
     def snapshot(self, name: str) -> str:
         """Return the path of a hub encoder's snapshot below mirrors and downloads."""
@@ -136,56 +137,56 @@ class Files:
         assert hub is not None
         return snapshot_path(hub.repository, hub.revision)
 
-    def tokenizer(self, name: str) -> str:
+    def tokenizer(self, encoder: str) -> str:
         """Return the folder of an encoder's tokenizer, which exists before the encoder does."""
-        item = self.config.encoders[name]
-        if item.scratch and name not in self.shipped:
+        item = self.config.encoders[encoder]
+        if item.scratch and encoder not in self.shipped:
             if item.scratch.tokenizer_of:
                 return self.tokenizer(item.scratch.tokenizer_of)
-            return path("tokenizer", encoder=name)
-        return path("extended", encoder=name) if item.changed else self.encoder(name)
+            return path("tokenizer", encoder=encoder)
+        return path("extended", encoder=encoder) if item.changed else self.encoder(encoder)
 
-    def tokenised_by(self, name: str) -> str:
+    def tokenised_by(self, encoder: str) -> str:
         """Return the encoder under whose name texts are tokenised: the tokenizer's first one."""
-        scratch = self.config.encoders[name].scratch
-        return (scratch.tokenizer_of if scratch else None) or name
+        scratch = self.config.encoders[encoder].scratch
+        return (scratch.tokenizer_of if scratch else None) or encoder
 
-    def pretraining_texts(self, name: str) -> list[str]:
-        """Return the texts that an encoder is pretrained on."""
-        item: Any = self.config.encoders[name]
-        origin = item.changed or item.scratch
+    def pretraining_texts(self, encoder: str, training: str = "pretraining") -> list[str]:
+        """Return the texts that an encoder, or its language-model ``head``, is trained on."""
+        item: Any = self.config.encoders[encoder]
+        is_head = training == "head"
+        origin: Any = self.config.fitted_head if is_head else item.changed or item.scratch
         return self.tables_of(origin.texts, origin.languages)
 
-    def pretraining(self, name: str, *keys: str) -> dict[str, Any]:
-        """Return the hyperparameters of an encoder's pretraining, all or some, as plain values."""
-        item: Any = self.config.encoders[name]
-        training = item.changed.training if item.changed else item.scratch.pretraining
-        values: dict[str, Any] = training.model_dump(mode="json", include=set(keys) or None)
+    def pretraining(
+        self, encoder: str, training: str = "pretraining", keys: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Return the hyperparameters of that training, all or some, as plain values."""
+        if training == "head":
+            return self.head_fitting(*keys)
+        item: Any = self.config.encoders[encoder]
+        section = item.changed.training if item.changed else item.scratch.pretraining
+        values: dict[str, Any] = section.model_dump(mode="json", include=set(keys) or None)
         return values
 
-    def head_texts(self) -> list[str]:
-        """Return the texts that language-model heads are fitted on."""
-        head = self.config.fitted_head
-        return self.tables_of(head.texts, head.languages) if head else []
-
     def head_fitting(self, *keys: str) -> dict[str, Any]:
-        """Return the hyperparameters of that, all or some, as plain values."""
+        """Return the hyperparameters of fitting language-model heads, all or some."""
         head = self.config.fitted_head
         return head.training.model_dump(mode="json", include=set(keys) or None) if head else {}
 
-    def language_model_head(self, name: str) -> str | list[str]:
+    def language_model_head(self, encoder: str) -> str | list[str]:
         """Return the fitted language-model head of an encoder, if it is not the encoder's."""
-        fitted = self.config.encoders[name].language_model_head
-        return path("fitted_head", encoder=name) if fitted else []
+        fitted = self.config.encoders[encoder].language_model_head
+        return path("fitted_head", encoder=encoder) if fitted else []
 
-    def aligned_start(self, name: str) -> AlignedStart | None:
+    def aligned_start(self, encoder: str) -> AlignedStart | None:
         """Return how word embeddings are initialised from translations, if they are."""
-        scratch = self.config.encoders[name].scratch
+        scratch = self.config.encoders[encoder].scratch
         return scratch.aligned_start if scratch else None
 
-    def start_bitexts(self, name: str) -> list[str]:
+    def start_bitexts(self, encoder: str) -> list[str]:
         """Return the translations that word embeddings are initialised from."""
-        start = self.aligned_start(name)
+        start = self.aligned_start(encoder)
         return self.tables_of(start.bitexts) if start else []
 
     # Runs
@@ -207,17 +208,19 @@ class Files:
                 seeds[run.start].update(run.seeds)
         return seeds
 
-    def start(self, run: Run, seed: int | str) -> str:
+    def start(self, run: str, seed: int | str) -> str:
         """Return the model that a run starts from; an AtlasError if the run has no such seed."""
-        if int(seed) not in self._seeds[run.id]:
-            numbers = ", ".join(map(str, sorted(self._seeds[run.id])))
-            raise AtlasError(f"The run {run.id} has no seed {seed}; its seeds are {numbers}.")
-        return self.model(self.runs[run.start], seed) if run.start else self.encoder(run.base)
+        if int(seed) not in self._seeds[run]:
+            numbers = ", ".join(map(str, sorted(self._seeds[run])))
+            raise AtlasError(f"The run {run} has no seed {seed}; its seeds are {numbers}.")
+        item = self.runs[run]
+        return self.model(self.runs[item.start], seed) if item.start else self.encoder(item.base)
 
-    def pairs(self, run: Run) -> str:
+    def pairs(self, run: str) -> str:
         """Return the word pairs of an adjustment, as token ids."""
-        bitext, part = run.specification["bitext"], run.specification.get("pairs", "train")
-        return path("pairs", encoder=run.base, dataset=bitext, language=run.language, part=part)
+        item = self.runs[run]
+        bitext, part = item.specification["bitext"], item.specification.get("pairs", "train")
+        return path("pairs", encoder=item.base, dataset=bitext, language=item.language, part=part)
 
     def encoded(self, encoder: str, dataset: str, encoding: str) -> str:
         """Return the token store of a dataset under an encoder's tokenizer."""
@@ -233,15 +236,19 @@ class Files:
         family: Any = self.config.runs[run.family]
         return str(family.encoding)
 
-    def all_examples(self, run: Run) -> list[str]:
-        """Return what a fine-tuning run is trained on, then what it predicts."""
-        datasets = [run.specification["train"], *run.specification["evaluate"]]
-        return [self.examples(run, dataset) for dataset in datasets]
-
-    def method_inputs(self, run: Run) -> dict[str, str]:
-        """Return the files that the methods of a fine-tuning run need, by name."""
-        methods = methods_in(run.specification["hyperparameters"]).values()
-        return {k: file for method in methods for k, file in method.inputs(run, self).items()}
+    def finetuning_inputs(self, run: str, seed: str) -> dict[str, Any]:
+        """Return the files that a fine-tuning run reads, by name, those of its methods included."""
+        item = self.runs[run]
+        datasets = item.specification["train"], *item.specification["evaluate"]
+        train, *evaluate = (self.examples(item, dataset) for dataset in datasets)
+        methods = methods_in(item.specification["hyperparameters"]).values()
+        return {
+            **{k: file for method in methods for k, file in method.inputs(item, self).items()},
+            "encoder": self.start(run, seed),
+            "train": train,
+            "evaluate": evaluate,
+            "choice": self.choice(run),
+        }
 
     def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
         """Return the metric and the languages that decide between the draws of a search."""
@@ -252,16 +259,17 @@ class Files:
         unit = self.config.encodings[family.encoding].scored
         return {"unit": unit, **criterion, "languages": codes}
 
-    def choice(self, run: Run) -> str | list[str]:
+    def choice(self, run: str) -> str | list[str]:
         """Return what a search has chosen for a run, where the run waits for one."""
-        searched = run.specification.get("search")
+        searched = self.runs[run].specification.get("search")
         return f"<results>/search/{searched}.json" if searched else []
 
-    def static_examples(self, family: str, static: str) -> list[str]:
+    def static_examples(self, family: str, static: str) -> dict[str, Any]:
         """Return training and test examples of a family as static vectors read them."""
         item: Any = self.config.runs[family]
         encoder, datasets = self.static[static], [item.train, *item.evaluate]
-        return [self.encoded(encoder, dataset, item.encoding) for dataset in datasets]
+        train, *evaluate = (self.encoded(encoder, name, item.encoding) for name in datasets)
+        return {"train": train, "evaluate": evaluate}
 
     # Representations
 

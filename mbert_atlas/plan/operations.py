@@ -94,7 +94,7 @@ def speed_class(job: Any, volumes: Volumes) -> str:
     if rule.startswith(("read_corpus", "derive_dataset")):
         return f"{rule}.{volumes.config.datasets[job.wildcards_dict['dataset']].corpus}"
     if rule == "measure_large":
-        return volumes.plan.measurements[job.wildcards_dict["measurement"]].resources
+        return volumes.plan.measurements[job.wildcards_dict["name"]].resources
     return rule.removesuffix("_unsaved")  # these train as others do
 
 

@@ -100,10 +100,10 @@ class Plan(Files):
             del options["folder"]
         return stores
 
-    def sample(self, features: str, *options: str) -> dict[str, Any]:
+    def sample(self, features: str, keys: Sequence[str]) -> dict[str, Any]:
         """Return some options of a sample of features."""
         sample = self.features[features].sample or {}
-        return {name: sample[name] for name in options}
+        return {key: sample[key] for key in keys}
 
     def language_groups(self, dataset: str) -> list[list[str]]:
         """Return the languages of a dataset of running texts in groups: a job encodes a group."""
@@ -162,20 +162,20 @@ class Plan(Files):
         """Return the contrasts that papers declare, as plain values."""
         return {paper: list(map(list, self.papers[paper].contrasts)) for paper in papers}
 
-    def headline(self, key: str) -> str:
+    def headline(self, name: str) -> str:
         """Return the name of an artifact as the paper has it: Table 1, Appendix A."""
-        kind, number = re.findall(r"^([a-z]+)([A-Z]|\d+)", self.artifact_of[key][1].name)[0]
+        kind, number = re.findall(r"^([a-z]+)([A-Z]|\d+)", self.artifact_of[name][1].name)[0]
         return f"{kind.capitalize()} {number}"
 
-    def caption(self, figure: str) -> str:
+    def caption(self, name: str) -> str:
         """Return what a figure shows and how to read it."""
-        artifact = self.artifact_of[figure][1]
-        return artifact.caption or records.CAPTIONS.get(self.figures[figure].draw, "")
+        artifact = self.artifact_of[name][1]
+        return artifact.caption or records.CAPTIONS.get(self.figures[name].draw, "")
 
-    def table_measurements(self, table: str) -> list[str]:
+    def table_measurements(self, name: str) -> list[str]:
         """Return the measurements that a table shows."""
-        paper, _ = self.artifact_of[table]
-        names = self.tables[table].measurements
+        paper, _ = self.artifact_of[name]
+        names = self.tables[name].measurements
         return [path("measurement", paper=paper, name=name) for name in names]
 
     def language_names(self) -> dict[str, str]:
@@ -292,14 +292,14 @@ class Plan(Files):
             for name, item in self.config.encoders.items()
         }
 
-    def described(self, dataset: str, languages: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return what decides how a dataset (or some languages of it) is read: a parameter.
+    def described(self, dataset: str, language: str | None = None) -> dict[str, Any]:
+        """Return what decides how a dataset (or one language of it) is read: a parameter.
 
         It has the keys of the dataset's section; ``sources``: the upstream files by language, with
         their paths; ``languages``: the rows of the table of languages by code.
         """
         item = self.config.datasets[dataset]
-        codes = languages or item.languages
+        codes = [language] if language else item.languages
 
         def placed(source: Source) -> dict[str, Any]:
             names = map(self.upstream, (source.path, *source.partners))

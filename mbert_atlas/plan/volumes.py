@@ -136,7 +136,7 @@ class Volumes:
                 return volume * (rows / max(volume.examples, 1))
             case "shuffle_word_pairs":
                 return self.store(str(job.input[0]))
-            case "encode_pretraining_texts" | "encode_head_texts":
+            case "encode_pretraining_texts":
                 return self._pretraining(job)
             case "find_word_contexts":  # each text has several of the words
                 return self.table(str(job.input.texts))
@@ -252,10 +252,7 @@ class Volumes:
         return files
 
     def _pretraining(self, job: Any) -> Volume:
-        if job.rule.name == "encode_head_texts":
-            options = self.plan.head_fitting()
-        else:
-            options = self.plan.pretraining(job.wildcards_dict["encoder"])
+        options = self.plan.pretraining(**job.wildcards_dict)
         texts = options.get("texts_per_language") or inf
         subwords = (options.get("sentences_per_language") or inf) * _SUBWORDS_OF_SENTENCE
         by_language, total = defaultdict[str, Volume](Volume), Volume()

@@ -211,15 +211,13 @@ NEED_TORCH = {
 }
 NEED_TRANSFORMERS = {"train_tokenizer"}  # to write a tokenizer's files
 JOBS = {
-    node.name: node
-    for path in (ROOT / "workflow/jobs").glob("*.py")
-    for node in ast.parse(path.read_text(encoding="utf-8")).body
-    if isinstance(node, ast.FunctionDef)
+    path.stem: ast.parse(path.read_text(encoding="utf-8"))
+    for path in (ROOT / "workflow/scripts").glob("*.py")
 }
 
 
 def imports(job: str) -> str:
-    """Return all import statements of a job's function."""
+    """Return all import statements of a rule's script."""
     nodes = (item for item in ast.walk(JOBS[job]) if isinstance(item, ast.Import | ast.ImportFrom))
     return "\n".join(map(ast.unparse, nodes))
 

@@ -1,6 +1,5 @@
 """The code fingerprint follows names; words about the code and neighbours do not count."""
 
-import ast
 import inspect
 import re
 import runpy
@@ -15,20 +14,20 @@ from mbert_atlas.files import write_parquet
 from mbert_atlas.fingerprint import Fingerprints
 
 ROOT = Path(__file__).parents[2]
-SCRIPT, MAIN = "workflow/jobs/paper.py", "workflow.jobs.paper:main"
+SCRIPT, MAIN = "workflow/scripts/paper.py", "workflow.scripts.paper:"
 TREE = {
     SCRIPT: """
-from workflow.job import Snakemake
-from workflow.jobs.shared import tool
+from workflow.job import set_up
+from workflow.shared import tool
 
-def main(snakemake):
+with set_up(snakemake):
     from mbert_atlas import losses
     from mbert_atlas.entries import get
     import mbert_atlas.text.lines as lines
     tool(), losses.mean(), get("a"), lines.split("x")
 """,
-    "workflow/job.py": "def run(snakemake): pass\nclass Snakemake: pass",
-    "workflow/jobs/shared.py": "from mbert_atlas.tools import made as tool",
+    "workflow/job.py": "def set_up(snakemake): pass",
+    "workflow/shared.py": "from mbert_atlas.tools import made as tool",
     "mbert_atlas/__init__.py": "",
     "mbert_atlas/tools.py": "from functools import reduce as fold\ndef made(): return fold",
     "mbert_atlas/losses.py": '''
@@ -103,15 +102,10 @@ def unused(): return 1
 """,
     "mbert_atlas/text/lines.py": "def split(x): return x\ndef join(x): return [x]",
 }
-JOBS = [
-    f"workflow.jobs.{path.stem}:{node.name}"
-    for path in sorted((ROOT / "workflow/jobs").glob("*.py"))
-    for node in ast.parse(path.read_text(encoding="utf-8")).body
-    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
-]
+JOBS = [f"workflow.scripts.{path.stem}:" for path in (ROOT / "workflow/scripts").glob("*.py")]
 COUNTS = {
     "script": (SCRIPT, 'get("a")', 'get("b")'),
-    "script in another folder": ("workflow/jobs/shared.py", "made as tool", "mark as tool"),
+    "module of the workflow": ("workflow/shared.py", "made as tool", "mark as tool"),
     "import of another package": ("mbert_atlas/tools.py", "import reduce", "import partial"),
     "constant": ("mbert_atlas/losses.py", "SCALE, UNUSED = 2", "SCALE, UNUSED = 4"),
     "item of a constant": ("mbert_atlas/losses.py", 'LIMITS["a"] = 1', 'LIMITS["a"] = 2'),
@@ -133,7 +127,7 @@ COUNTS = {
     "attribute of a module": ("mbert_atlas/text/lines.py", "return x", "return (x,)"),
 }
 DOES_NOT_COUNT = {
-    "how jobs are set up": ("workflow/job.py", "run(snakemake): pass", "run(snakemake): ..."),
+    "how jobs are set up": ("workflow/job.py", "pass", "..."),
     "neighbour of an attribute": ("mbert_atlas/text/lines.py", "return [x]", "return x"),
     "neighbour": ("mbert_atlas/losses.py", "return 0", "return 9"),
     "neighbour of a decorator": ("mbert_atlas/marks.py", "return 1", "return 9"),
@@ -179,7 +173,7 @@ def test_two_imports_that_change_places_count(tmp_path):
         functions = "def one(): return 1\ndef two(): return 2"
         use = f"from mbert_atlas.both import {names}\ndef use(): return a() - b()"
         more = {"mbert_atlas/both.py": functions, "mbert_atlas/use.py": use}
-        write(root, {**more, SCRIPT: "def main():\n    from mbert_atlas.use import use\n    use()"})
+        write(root, {**more, SCRIPT: "from mbert_atlas.use import use\nuse()"})
         values.add(Fingerprints(root).of(MAIN))
     assert len(values) == 2
 
@@ -187,7 +181,7 @@ def test_two_imports_that_change_places_count(tmp_path):
 @pytest.mark.parametrize(
     "root",
     [
-        "workflow.jobs.another:main",
+        "workflow.scripts.another:",
         "mbert_atlas.losses:x",
         "mbert_atlas.losses:SCALE[x]",
     ],
@@ -198,7 +192,7 @@ def test_a_root_that_does_not_exist(tmp_path, root):
 
 
 def test_a_module_as_an_object_counts_whole_with_the_files_of_its_package(tmp_path):
-    script = "from mbert_atlas import pages\ndef main(): print(getattr(pages, 'x'))"
+    script = "from mbert_atlas import pages\nprint(getattr(pages, 'x'))"
     package = {"mbert_atlas/pages/__init__.py": "x, y = 1, 2", "mbert_atlas/pages/a.html": "<p>"}
     write(tmp_path / "a", {**package, SCRIPT: script})
     write(tmp_path / "b", {**package, SCRIPT: script, "mbert_atlas/pages/a.html": "<br>"})
@@ -214,7 +208,7 @@ KINDS = Registry({"mean": "losses:mean", "value": "nested:value", "kind": "kinds
 class Kind: size = 1
 """,
     "mbert_atlas/registry.py": "class Registry: pass",
-    SCRIPT: "from mbert_atlas.kinds import KINDS\ndef main(): KINDS.load(input())",
+    SCRIPT: "from mbert_atlas.kinds import KINDS\nKINDS.load(input())",
 }
 
 
@@ -255,7 +249,7 @@ def test_every_job_of_the_workflow_has_a_different_fingerprint():
 
 
 def test_what_an_import_by_a_variable_can_mean_is_all(tmp_path):
-    script = "from importlib import import_module\ndef main(): import_module(input())"
+    script = "from importlib import import_module\nimport_module(input())"
     write(tmp_path, {SCRIPT: script})
     assert "mbert_atlas.losses:neighbour" in Fingerprints(tmp_path).explain(MAIN)
 

@@ -29,7 +29,7 @@ from mbert_atlas.scorecard.provenance import (
     write_config,
 )
 from mbert_atlas.scorecard.templates import Setting, duration, render
-from workflow.jobs.provenance import record_reader
+from workflow.records import record_reader
 
 RUN = "results/toy"
 CITATION = ROOT / "CITATION.cff"

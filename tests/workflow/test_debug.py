@@ -1,4 +1,4 @@
-"""A job by hand: Snakemake's own object, and its function in the process that requests it."""
+"""A job by hand: Snakemake's own object, and its script in the process that requests it."""
 
 import json
 
@@ -14,25 +14,25 @@ from workflow.debug import job, run
 
 snakemake = job("results/debug/miniature/MANIFEST.tsv", "config/demo.yaml", "{preset}", cores=1)
 print(json.dumps([
-    snakemake.rule, dict(snakemake.wildcards), snakemake.threads, snakemake.params.job["function"],
+    snakemake.rule, dict(snakemake.wildcards), snakemake.threads, snakemake.script.name,
     snakemake.params.specification, snakemake.config["run"], list(snakemake.log),
 ]))
 run(snakemake)
 """
 
 
-def test_object_and_function_of_a_job(repository, tmp_path):
+def test_object_and_script_of_a_job(repository, tmp_path):
     preset = tmp_path / "debug.yaml"
     preset.write_text(f"run: debug\n{TINY}")
     done = python(repository, "-c", NOTEBOOK.format(preset=preset))
     assert done.returncode == 0, done.stderr
-    rule, wildcards, threads, function, specification, run, logs = json.loads(done.stdout)
-    assert (rule, wildcards, threads, function) == ("miniature", {}, 1, "sources:miniature")
+    rule, wildcards, threads, script, specification, run, logs = json.loads(done.stdout)
+    assert (rule, wildcards, threads, script) == ("miniature", {}, 1, "miniature.py")
     assert specification["sizes"]["nli_train"] == 30  # the second preset's
     assert specification["sizes"]["ud_train"] == 1200  # the first preset's
     assert run == "debug"
-    assert logs == ["results/debug/logs/miniature/all.log"]
-    assert not (repository / logs[0]).exists()
+    assert logs == []  # it prints
+    assert not (repository / "results/debug/logs/miniature").exists()
     assert (repository / "results/debug/miniature/MANIFEST.tsv").exists()
 
     target, presets = "results/debug/data/xnli.parquet", ["config/demo.yaml", str(preset)]

@@ -33,7 +33,7 @@ WRITTEN_BY_READERS = {
 # What stands for something in the pages, and for what here; first {mirror} and {mine}, see `here`.
 PLACEHOLDERS = {
     "PAPER": names()[0],
-    "ROOT": "workflow.jobs.training:finetune",
+    "ROOT": "workflow.scripts.finetune:",
     "TARGET": "all",
     "DIR": "{mirror}",
     "FILE": "config/demo.yaml",

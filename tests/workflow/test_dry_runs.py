@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from clone import DEMO, ROOT, jobs, snakemake, trained
+from clone import DEMO, ROOT, jobs, python, snakemake, trained
 from mbert_atlas.papers import names
+from workflow.graph import reduced
 
 pytestmark = pytest.mark.workflow
 
@@ -79,6 +80,19 @@ def test_translations_are_read_only_where_the_embeddings_begin_with_them(reposit
     assert aligned["read_corpus_by_language_large"] == 12
     more = {"start_embeddings", "read_corpus_by_language_large", "miniature", "total"}
     assert {name for name in aligned if aligned[name] != plain.get(name)} == more
+
+
+def test_the_graph_of_the_docs_is_that_of_the_rules(tmp_path):
+    done = python(ROOT, "-m", "workflow.graph", str(tmp_path / "rules.md"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "rules.md").read_text() == (ROOT / "docs/rules.md").read_text()
+
+
+def test_what_follows_from_other_edges_is_left_out():
+    chain = {("a", "b"), ("b", "c"), ("a", "c"), ("a", "a")}
+    assert reduced(chain) == [("a", "b"), ("b", "c")]
+    loop = {("a", "b"), ("b", "a"), ("b", "c"), ("a", "c")}
+    assert reduced(loop) == [("a", "b"), ("b", "a"), ("b", "c")]
 
 
 def test_rule_files_do_not_share_names():

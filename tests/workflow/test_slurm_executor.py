@@ -475,9 +475,8 @@ def test_the_profile_names_every_rule_with_a_gpu() -> None:
     with_gpu = {rule for by_rule in requests for rule, asked in by_rule.items() if asked.get("gpu")}
     asks: dict[str, str] = {}  # a rule's key of the config; that of the rule that it changes
     for path in sorted(ROOT.glob("workflow/rules/*.smk")):
-        for old, rule, block in re.findall(
-            r"^use rule (\w+) as (\w+) with:\n((?:    .*\n|\n)+)", path.read_text(), re.MULTILINE
-        ):
+        head = r"^(?:use rule (\w+) as|rule) (\w+)(?: with)?:\n((?:    .*\n|\n)+)"
+        for old, rule, block in re.findall(head, path.read_text(), re.MULTILINE):
             key = re.search(r'plan\.resources\("(\w+)"\)', block)
             asks[rule] = key[1] if key else asks.get(old, "")
     assert with_gpu <= set(asks.values())

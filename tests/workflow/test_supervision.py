@@ -30,7 +30,7 @@ from workflow.supervision import growth
 rule job:
     output: "done.txt"
     log: "logs/job.log"
-    params: state="results/state", job=dict(function="", code=config.get("code", "1"))
+    params: state="results/state", code=config.get("code", "1")
     resources:
         mem_mb=lambda wildcards, attempt, rulename: (
             100 * growth("memory", rulename, wildcards, attempt)
@@ -45,11 +45,10 @@ import os, sys, time
 from pathlib import Path
 
 sys.path.insert(0, "{ROOT}")
-from workflow import job
+from workflow.job import set_up
 from mbert_atlas.errors import AtlasError, TransientError
 
-
-def main(snakemake):
+with set_up(snakemake):
     state = Path(snakemake.params.state, "step-1")
     print("mem_mb", snakemake.resources.mem_mb, "runtime", snakemake.resources.runtime)
     if Path("wrong").exists():
@@ -63,10 +62,6 @@ def main(snakemake):
         finally:
             state.mkdir()
     Path(snakemake.output[0]).write_text("whole")
-
-
-job.function_of = lambda snakemake: main
-job.run(snakemake)
 """
 
 

@@ -1,11 +1,11 @@
 # Needs: bitext, gold links where there are some. Makes: Pharaoh links, their scores, word pairs as ids, also shuffled ones.
 
 
-use rule job as align with:
+rule align:
     """Word links of a bitext; the gold sentences are aligned with it and scored."""
     input:
         bitext="<results>/data/{dataset}/{language}.parquet",
-        gold=lambda wildcards: plan.gold(wildcards.dataset, wildcards.language),
+        gold=job.gold,
     output:
         pharaoh="<results>/alignment/{dataset}/{language}.pharaoh",
         scores="<results>/alignment/{dataset}/{language}.scores.json",
@@ -18,16 +18,18 @@ use rule job as align with:
         **plan.resources("align"),
     params:
         symmetrisation=plan.config.alignment.symmetrisation,
-        gold=lambda wildcards: plan.gold_sources(wildcards.dataset, wildcards.language),
-        job=plan.job("alignment:align"),
+        gold=job.gold_sources,
+        code=plan.code("align"),
+    script:
+        "../scripts/align.py"
 
 
-use rule job as encode_word_pairs with:
+rule encode_word_pairs:
     """Word pairs for adjustment and, held out from them, for histograms; tokenised once."""
     input:
         bitext="<results>/data/{dataset}/{language}.parquet",
         pharaoh="<results>/alignment/{dataset}/{language}.pharaoh",
-        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
+        tokenizer=job.tokenizer,
     output:
         train=directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}/train"),
         heldout=directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}/heldout"),
@@ -41,13 +43,13 @@ use rule job as encode_word_pairs with:
         **plan.resources("encode_word_pairs"),
     params:
         alignment=plan.config.alignment.model_dump(mode="json", exclude={"gold"}),
-        units=lambda wildcards: (
-            "subwords" if plan.config.datasets[wildcards.dataset].made_from else "words"
-        ),
-        job=plan.job("alignment:encode_word_pairs"),
+        made_from=job.datasets.made_from,
+        code=plan.code("encode_word_pairs"),
+    script:
+        "../scripts/encode_word_pairs.py"
 
 
-use rule job as shuffle_word_pairs with:
+rule shuffle_word_pairs:
     """The pairs for adjustment with words of other sentences: what adjustment on wrong pairs does."""
     input:
         "<results>/tokens/{encoder}/pairs/{dataset}/{language}/train",
@@ -61,4 +63,6 @@ use rule job as shuffle_word_pairs with:
     resources:
         **plan.resources("encode_word_pairs"),
     params:
-        job=plan.job("alignment:shuffle_word_pairs"),
+        code=plan.code("shuffle_word_pairs"),
+    script:
+        "../scripts/shuffle_word_pairs.py"

@@ -1,11 +1,11 @@
 # Needs: features. Makes: language identification, clusters, t-SNE, similarity between languages. CPU only.
 
 
-use rule job as identify_languages with:
+rule identify_languages:
     """Language identification by a linear layer, trained on features of a model that stays fixed."""
     input:
-        features=lambda wildcards: plan.features_of("features", **wildcards),
-        choice=lambda wildcards: plan.choice(plan.runs[wildcards.run]),
+        features=job(plan.features_of, kind="features"),
+        choice=job.choice,
     output:
         published="<results>/languages/{features}/{run}/seed{seed}.published.parquet",
         corrected="<results>/languages/{features}/{run}/seed{seed}.corrected.parquet",
@@ -20,12 +20,14 @@ use rule job as identify_languages with:
         **plan.resources("identify_languages"),
         features=1,
     params:
-        hyperparameters=lambda wildcards: plan.runs[wildcards.run].specification["hyperparameters"],
-        probe=lambda wildcards: plan.features[wildcards.features].probe,
-        job=plan.job("analysis:identify_languages"),
+        specification=job.runs.specification,
+        probe=job.features.probe,
+        code=plan.code("identify_languages"),
+    script:
+        "../scripts/identify_languages.py"
 
 
-use rule job as draw_points with:
+rule draw_points:
     """A sample of the test sets, kept, so that clusters and maps need not encode again."""
     input:
         "<results>/features/{features}/{model}",
@@ -38,14 +40,16 @@ use rule job as draw_points with:
     resources:
         features=1,
     params:
-        sample=lambda wildcards: plan.sample(wildcards.features, "seed", "per_cell", "per_language"),
-        job=plan.job("analysis:draw_points"),
+        sample=job(plan.sample, keys=("seed", "per_cell", "per_language")),
+        code=plan.code("draw_points"),
+    script:
+        "../scripts/draw_points.py"
 
 
-use rule job as cluster_points with:
+rule cluster_points:
     """K-means of a sample of the test sets against labels and languages."""
     input:
-        lambda wildcards: plan.features_of("points", **wildcards),
+        job(plan.features_of, kind="points"),
     output:
         "<results>/clusters/{features}/{run}/seed{seed}.json",
     log:
@@ -56,14 +60,16 @@ use rule job as cluster_points with:
     resources:
         **plan.resources("cluster_points"),
     params:
-        sample=lambda wildcards: plan.sample(wildcards.features, "language_clusters"),
-        job=plan.job("analysis:cluster_points"),
+        sample=job(plan.sample, keys=("language_clusters",)),
+        code=plan.code("cluster_points"),
+    script:
+        "../scripts/cluster_points.py"
 
 
-use rule job as project_points with:
+rule project_points:
     """t-SNE of the same sample."""
     input:
-        lambda wildcards: plan.features_of("points", **wildcards),
+        job(plan.features_of, kind="points"),
     output:
         "<results>/projections/{features}/{run}/seed{seed}.parquet",
     log:
@@ -74,11 +80,13 @@ use rule job as project_points with:
     resources:
         **plan.resources("project_points"),
     params:
-        sample=lambda wildcards: plan.sample(wildcards.features, "seed", "perplexity"),
-        job=plan.job("analysis:project_points"),
+        sample=job(plan.sample, keys=("seed", "perplexity")),
+        code=plan.code("project_points"),
+    script:
+        "../scripts/project_points.py"
 
 
-use rule job as measure_similarity with:
+rule measure_similarity:
     """Centred kernel alignment of languages by layer, under one model."""
     input:
         "<results>/features/{features}/{model}",
@@ -94,6 +102,7 @@ use rule job as measure_similarity with:
         **plan.resources("measure_similarity"),
         features=1,
     params:
-        pivots=lambda wildcards: plan.features[wildcards.features].similarity["pivots"],
-        stores=lambda wildcards: plan.features[wildcards.features].similarity["stores"],
-        job=plan.job("analysis:measure_similarity"),
+        similarity=job.features.similarity,
+        code=plan.code("measure_similarity"),
+    script:
+        "../scripts/measure_similarity.py"

@@ -1,73 +1,69 @@
-# Needs: predictions, vectors, results of analyses. Makes: every measurement, figure and table that a paper declares in
-# mbert_atlas/papers/<paper>/artifacts.py, and a target per paper and artifact. CPU only.
+# Needs: predictions, vectors, analyses. Makes: measurements, figures and tables of papers' artifacts.py; their targets.
 
 
-use rule job as measure with:
+rule measure:
     """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n; and resamples."""
     input:
-        lambda wildcards: plan.inputs("measurements", wildcards.measurement),
+        job(plan.inputs, kind="measurements"),
     output:
-        "<results>/measurements/{measurement}.csv",
-        "<results>/measurements/{measurement}.resamples.parquet",
+        "<results>/measurements/{name}.csv",
+        "<results>/measurements/{name}.resamples.parquet",
     log:
-        "<results>/logs/measure/{measurement}.log",
+        "<results>/logs/measure/{name}.log",
     wildcard_constraints:
-        measurement=plan.any_of(plan.large_measurements(False)),
+        name=plan.any_of(plan.large_measurements(False)),
     localrule: True
     params:
-        measure=lambda wildcards: plan.measurements[wildcards.measurement].measure,
-        cells=lambda wildcards: plan.values("measurements", wildcards.measurement),
-        options=lambda wildcards: plan.measurements[wildcards.measurement].options(),
-        columns=lambda wildcards: plan.columns(wildcards.measurement),
-        job=lambda wildcards: plan.measure_job(wildcards.measurement),
+        measured=job.measuring,
+        code=job.measuring_code,
+    script:
+        "../scripts/measure.py"
 
 
 # The same as a submitted job, for measurements that take minutes.
 use rule measure as measure_large with:
     log:
-        "<results>/logs/measure_large/{measurement}.log",
+        "<results>/logs/measure_large/{name}.log",
     benchmark:
-        "<results>/benchmarks/measure_large/{measurement}.tsv"
+        "<results>/benchmarks/measure_large/{name}.tsv"
     wildcard_constraints:
-        measurement=plan.any_of(plan.large_measurements(True)),
-    threads: lambda wildcards: plan.measurement_request(wildcards.measurement).threads
+        name=plan.any_of(plan.large_measurements(True)),
+    threads: lambda w: plan.measuring_request(w.name).threads
     resources:
-        **plan.growing(lambda wildcards: plan.measurement_request(wildcards.measurement)),
+        **plan.growing(job.measuring_request),
 
 
-use rule job as render_figure with:
+rule render_figure:
     """One figure, as its record says."""
     input:
-        lambda wildcards: plan.inputs("figures", wildcards.figure),
+        job(plan.inputs, kind="figures"),
     output:
         report(
-            "<results>/figures/{figure}.png",
+            "<results>/figures/{name}.png",
             caption="../report/artifact.rst",
-            category=lambda wildcards: plan.artifact_of[wildcards.figure][0],
-            subcategory=lambda wildcards: plan.headline(wildcards.figure),
-            labels=lambda wildcards: plan.labels(wildcards.figure),
+            category=job.paper_of,
+            subcategory=job.headline,
+            labels=job.labels,
         ),
-        "<results>/figures/{figure}.svg",
-        "<results>/figures/{figure}.caption.txt",
+        "<results>/figures/{name}.svg",
+        "<results>/figures/{name}.caption.txt",
     log:
-        "<results>/logs/render_figure/{figure}.log",
+        "<results>/logs/render_figure/{name}.log",
     wildcard_constraints:
-        figure=plan.any_of(plan.figures),
+        name=plan.any_of(plan.figures),
     localrule: True
     params:
-        draw=lambda wildcards: plan.figures[wildcards.figure].draw,
-        cells=lambda wildcards: plan.values("figures", wildcards.figure),
-        options=lambda wildcards: plan.figures[wildcards.figure].options(),
-        reported=lambda wildcards: plan.reported_beside(wildcards.figure),
-        intervals=lambda wildcards: plan.intervals_of(wildcards.figure),
-        title=lambda wildcards: plan.artifact_of[wildcards.figure][1].title,
-        caption=lambda wildcards: plan.caption(wildcards.figure),
-        job=lambda wildcards: plan.job(
-            "artifacts:render_figure", plan.figures[wildcards.figure].draw
-        ),
+        drawn=job.drawing,
+        reported=job.reported_beside,
+        intervals=job.intervals_of,
+        title=lambda w: plan.artifact_of[w.name][1].title,
+        caption=job.caption,
+        code=job.drawing_code,
+    script:
+        "../scripts/render_figure.py"
 
 
-use rule job as write_library with:
+rule write_library:
     """Script and style that make the tables of pages sort and filter: one copy per results folder."""
     output:
         script="<results>/assets/datatables.js",
@@ -76,39 +72,41 @@ use rule job as write_library with:
         "<results>/logs/write_library.log",
     localrule: True
     params:
-        job=plan.job("report:write_library"),
+        code=plan.code("write_library"),
+    script:
+        "../scripts/write_library.py"
 
 
-use rule job as render_table with:
+rule render_table:
     """One table: reported and reproduced cells, from its measurements only."""
     input:
-        measurements=lambda wildcards: plan.table_measurements(wildcards.table),
-        facts=lambda wildcards: plan.tables[wildcards.table].facts_from or [],
+        measurements=job.table_measurements,
+        facts=lambda w: plan.tables[w.name].facts_from or [],
         library=rules.write_library.output,
     output:
         html=report(
-            "<results>/tables/{table}.html",
+            "<results>/tables/{name}.html",
             caption="../report/table.rst",
-            category=lambda wildcards: plan.artifact_of[wildcards.table][0],
-            subcategory=lambda wildcards: plan.headline(wildcards.table),
+            category=job.paper_of,
+            subcategory=job.headline,
             labels={"language": "all", "protocol": "both", "kind": "table"},
         ),
-        csv="<results>/tables/{table}.csv",
+        csv="<results>/tables/{name}.csv",
     log:
-        "<results>/logs/render_table/{table}.log",
+        "<results>/logs/render_table/{name}.log",
     wildcard_constraints:
-        table=plan.any_of(plan.tables),
+        name=plan.any_of(plan.tables),
     localrule: True
     params:
-        paper=lambda wildcards: plan.artifact_of[wildcards.table][0],
-        artifact=lambda wildcards: plan.tables[wildcards.table].name,
-        title=lambda wildcards: plan.papers[plan.artifact_of[wildcards.table][0]].title,
-        contrasts=lambda wildcards: plan.contrasts(plan.artifact_of[wildcards.table][0]),
-        not_reproducible=plan.with_content("resources/not_reproducible.csv"),
-        facts=lambda wildcards: list(plan.tables[wildcards.table].facts),
-        reported=lambda wildcards: plan.reported(plan.artifact_of[wildcards.table][0]),
-        setting=lambda wildcards: plan.setting(plan.artifact_of[wildcards.table][0]),
-        job=plan.job("artifacts:render_table"),
+        paper=job.paper_of,
+        artifact=job.tables.name,
+        title=lambda w: plan.papers[plan.paper_of(w.name)].title,
+        compared=lambda w: plan.compared(plan.paper_of(w.name)),
+        facts=job.tables.facts,
+        setting=lambda w: plan.setting(plan.paper_of(w.name)),
+        code=plan.code("render_table"),
+    script:
+        "../scripts/render_table.py"
 
 
 for paper in plan.papers:

@@ -1,12 +1,11 @@
-# Needs: paragraphs. Makes: encoders pretrained from scratch, or from another one with an extended vocabulary; language-model
-# heads of encoders that have none.
+# Needs: paragraphs. Makes: encoders pretrained from scratch or from another one; language-model heads where there is none.
 # Priority: every other job waits for encoders, so what they need goes first.
 
 
-use rule job as train_tokenizer with:
+rule train_tokenizer:
     """A cased vocabulary over all languages: WordPiece, or for XLM-R SentencePiece's unigram."""
     input:
-        texts=lambda wildcards: plan.pretraining_texts(wildcards.encoder),
+        texts=job.pretraining_texts,
     output:
         directory("<results>/encoders/{encoder}/tokenizer"),
     log:
@@ -18,20 +17,20 @@ use rule job as train_tokenizer with:
     resources:
         **plan.resources("train_tokenizer"),
     params:
-        pretraining=lambda wildcards: plan.pretraining(
-            wildcards.encoder,
-            *("architecture", "vocabulary_size", "alphabet_size", "texts_per_language"),
+        pretraining=job(
+            plan.pretraining,
+            keys=("architecture", "vocabulary_size", "alphabet_size", "texts_per_language"),
         ),
-        job=plan.job("encoders:train_tokenizer"),
+        code=plan.code("train_tokenizer"),
+    script:
+        "../scripts/train_tokenizer.py"
 
 
-use rule job as extend_encoder with:
+rule extend_encoder:
     """Another encoder with a larger vocabulary, not trained yet (Wang et al. 2020)."""
     input:
-        encoder=lambda wildcards: plan.encoder(
-            plan.config.encoders[wildcards.encoder].changed.encoder
-        ),
-        texts=lambda wildcards: plan.pretraining_texts(wildcards.encoder),
+        encoder=lambda w: plan.encoder(plan.config.encoders[w.encoder].changed.encoder),
+        texts=job.pretraining_texts,
     output:
         directory("<results>/encoders/{encoder}/extended"),
     log:
@@ -43,40 +42,43 @@ use rule job as extend_encoder with:
     resources:
         **plan.resources("extend_encoder"),
     params:
-        changed=lambda wildcards: plan.config.encoders[wildcards.encoder].changed.model_dump(
-            mode="json", include={"extension", "seed"}
-        ),
-        job=plan.job("encoders:extend_encoder"),
+        extension=lambda w: plan.config.encoders[w.encoder].changed.extension.model_dump(),
+        seed=lambda w: plan.config.encoders[w.encoder].changed.seed,
+        code=plan.code("extend_encoder"),
+    script:
+        "../scripts/extend_encoder.py"
 
 
-use rule job as encode_pretraining_texts with:
-    """The pretraining corpus as token ids."""
+rule encode_pretraining_texts:
+    """The texts for pretraining, or for fitting a language-model head, as token ids."""
     input:
-        texts=lambda wildcards: plan.pretraining_texts(wildcards.encoder),
-        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
+        texts=job.pretraining_texts,
+        tokenizer=job.tokenizer,
     output:
-        directory("<results>/tokens/{encoder}/pretraining"),
+        directory("<results>/tokens/{encoder}/{training}"),
     log:
-        "<results>/logs/encode_pretraining_texts/{encoder}.log",
+        "<results>/logs/encode_pretraining_texts/{encoder}/{training}.log",
     benchmark:
-        "<results>/benchmarks/encode_pretraining_texts/{encoder}.tsv"
+        "<results>/benchmarks/encode_pretraining_texts/{encoder}/{training}.tsv"
     priority: 1
     threads: plan.threads("encode_pretraining_texts")
     resources:
         **plan.resources("encode_pretraining_texts"),
     params:
-        pretraining=lambda wildcards: plan.pretraining(
-            wildcards.encoder,
-            *("max_length", "texts_per_language", "sentences_per_language", "packed"),
+        pretraining=job(
+            plan.pretraining,
+            keys=("max_length", "texts_per_language", "sentences_per_language", "packed"),
         ),
-        job=plan.job("encoders:encode_pretraining_texts"),
+        code=plan.code("encode_pretraining_texts"),
+    script:
+        "../scripts/encode_pretraining_texts.py"
 
 
-use rule job as start_embeddings with:
+rule start_embeddings:
     """Initial word embeddings from translations: supervision across languages."""
     input:
-        bitexts=lambda wildcards: plan.start_bitexts(wildcards.encoder),
-        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
+        bitexts=job.start_bitexts,
+        tokenizer=job.tokenizer,
     output:
         directory("<results>/encoders/{encoder}/start"),
     log:
@@ -88,21 +90,21 @@ use rule job as start_embeddings with:
     resources:
         **plan.resources("start_embeddings"),
     params:
-        dims=lambda wildcards: plan.pretraining(wildcards.encoder)["hidden_size"],
-        deviation=lambda wildcards: plan.aligned_start(wildcards.encoder).deviation,
-        pairs=lambda wildcards: plan.aligned_start(wildcards.encoder).pairs,
-        seed=lambda wildcards: plan.config.encoders[wildcards.encoder].scratch.seed,
-        job=plan.job("encoders:start_embeddings"),
+        dims=lambda w: plan.pretraining(w.encoder)["hidden_size"],
+        deviation=lambda w: plan.aligned_start(w.encoder).deviation,
+        pairs=lambda w: plan.aligned_start(w.encoder).pairs,
+        seed=lambda w: plan.config.encoders[w.encoder].scratch.seed,
+        code=plan.code("start_embeddings"),
+    script:
+        "../scripts/start_embeddings.py"
 
 
-use rule job as pretrain with:
+rule pretrain:
     """Masked language modelling, from random weights or from a changed encoder."""
     input:
-        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
+        tokenizer=job.tokenizer,
         tokens="<results>/tokens/{encoder}/pretraining",
-        start=lambda wildcards: (
-            "<results>/encoders/{encoder}/start" if plan.aligned_start(wildcards.encoder) else []
-        ),
+        start=lambda w: plan.aligned_start(w.encoder) and "<results>/encoders/{encoder}/start" or [],
     output:
         directory("<results>/encoders/{encoder}/model"),
     log:
@@ -114,33 +116,17 @@ use rule job as pretrain with:
     resources:
         **plan.resources("pretrain"),
     params:
-        encoder=lambda wildcards: plan.config.encoders[wildcards.encoder].model_dump(
-            mode="json", include={"scratch", "changed"}, exclude={"scratch": {"shipped"}}
-        ),
-        state=lambda wildcards: f"{plan.results}/state/pretrain/{wildcards.encoder}",
-        job=plan.job("encoders:pretrain"),
+        encoder=job.recipe,
+        state=f"{plan.results}/state/pretrain/{{encoder}}",
+        code=plan.code("pretrain"),
+    script:
+        "../scripts/pretrain.py"
 
 
-use rule encode_pretraining_texts as encode_head_texts with:
-    input:
-        texts=plan.head_texts(),
-        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
-    output:
-        directory("<results>/tokens/{encoder}/head"),
-    log:
-        "<results>/logs/encode_head_texts/{encoder}.log",
-    benchmark:
-        "<results>/benchmarks/encode_head_texts/{encoder}.tsv"
-    params:
-        pretraining=plan.head_fitting(
-            *("max_length", "texts_per_language", "sentences_per_language", "packed")
-        ),
-
-
-use rule job as fit_head with:
+rule fit_head:
     """The language-model head of an encoder that has none, over the frozen encoder."""
     input:
-        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
+        encoder=job.encoder,
         tokens="<results>/tokens/{encoder}/head",
     output:
         directory("<results>/encoders/{encoder}/head"),
@@ -156,15 +142,17 @@ use rule job as fit_head with:
     params:
         training=plan.head_fitting(),
         seed=plan.config.fitted_head.seed if plan.config.fitted_head else 1,
-        state=lambda wildcards: f"{plan.results}/state/fit_head/{wildcards.encoder}",
-        job=plan.job("encoders:fit_head"),
+        state=f"{plan.results}/state/fit_head/{{encoder}}",
+        code=plan.code("fit_head"),
+    script:
+        "../scripts/fit_head.py"
 
 
-use rule job as predict_masked with:
+rule predict_masked:
     """What an encoder's language-model head, or the fitted one, predicts at masked subwords."""
     input:
-        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
-        head=lambda wildcards: plan.language_model_head(wildcards.encoder),
+        encoder=job.encoder,
+        head=job.language_model_head,
         tokens="<results>/tokens/{encoder}/head",
     output:
         "<results>/masked/{encoder}.parquet",
@@ -178,10 +166,12 @@ use rule job as predict_masked with:
     params:
         training=plan.head_fitting(),
         seed=plan.config.fitted_head.seed if plan.config.fitted_head else 1,
-        job=plan.job("encoders:predict_masked"),
+        code=plan.code("predict_masked"),
+    script:
+        "../scripts/predict_masked.py"
 
 
-use rule job as take_shipped_encoder with:
+rule take_shipped_encoder:
     """An encoder of the repository, checked, in single precision; its files' times don't count."""
     output:
         directory("<results>/encoders/{encoder}/shipped"),
@@ -192,11 +182,11 @@ use rule job as take_shipped_encoder with:
     priority: 1
     localrule: True
     params:
-        folder=lambda wildcards: str(
-            plan.home / plan.config.encoders[wildcards.encoder].scratch.shipped
-        ),
-        files=lambda wildcards: plan.shipped[wildcards.encoder],
-        job=plan.job("encoders:take_shipped_encoder"),
+        folder=lambda w: f"{plan.home / plan.to_ship()[w.encoder]}",
+        files=lambda w: plan.shipped[w.encoder],
+        code=plan.code("take_shipped_encoder"),
+    script:
+        "../scripts/take_shipped_encoder.py"
 
 
 if not plan.config.use_shipped:
@@ -208,12 +198,9 @@ if not plan.config.use_shipped:
         log:
             "<results>/logs/ship_encoders.log",
         localrule: True
-        conda:
-            "../../envs/mbert-atlas.yaml"
         params:
             folders=plan.to_ship(),
             specifications=plan.ship_specifications(),
             code=plan.ship_code(),
-            job={"function": "encoders:ship_encoders", "code": ""},
         script:
-            "../scripts/job.py"
+            "../scripts/ship_encoders.py"

@@ -1,12 +1,13 @@
-# Liu et al. 2020: shifted sentences and what becomes of them. Needs: parallel test sets, language means, fine-tuned models.
-# Makes: token translations, with samples of them in words, and classifications of shifted texts.
+# Liu et al. 2020: shifted sentences. Needs: parallel test sets, language means, models. Makes: what becomes of them.
+
+liu2020 = plan.config.liu2020
 
 
-use rule job as encode_parallel with:
+rule encode_parallel:
     """Parallel sentences of XNLI as token ids."""
     input:
-        tables=[plan.table(name) for name in plan.config.liu2020.translation.sentences],
-        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
+        tables=[plan.table(name) for name in liu2020.translation.sentences],
+        tokenizer=job.tokenizer,
     output:
         directory("<results>/tokens/{encoder}/parallel"),
     log:
@@ -17,75 +18,70 @@ use rule job as encode_parallel with:
     resources:
         **plan.resources("encode_parallel"),
     params:
-        languages=["en", *plan.config.liu2020.translation.languages],
-        max_length=plan.config.liu2020.translation.max_length,
-        job=plan.job("liu2020:encode_parallel"),
+        languages=["en", *liu2020.translation.languages],
+        max_length=liu2020.translation.max_length,
+        code=plan.code("encode_parallel"),
+    script:
+        "../scripts/encode_parallel.py"
 
 
-use rule job as translate_tokens with:
+rule translate_tokens:
     """Tokens predicted from sentences that are shifted to another language, at every layer."""
     input:
-        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
-        head=lambda wildcards: plan.language_model_head(wildcards.encoder),
+        encoder=job.encoder,
+        head=job.language_model_head,
         sentences="<results>/tokens/{encoder}/parallel",
-        means=f"<results>/means/{{encoder}}/{plan.config.liu2020.means}",
+        means=f"<results>/means/{{encoder}}/{liu2020.means}",
     output:
         "<results>/translation/{encoder}/{source}-{target}.parquet",
     log:
         "<results>/logs/translate_tokens/{encoder}/{source}-{target}.log",
     benchmark:
         "<results>/benchmarks/translate_tokens/{encoder}/{source}-{target}.tsv"
-    wildcard_constraints:
-        source="[a-z_]+",
-        target="[a-z_]+",
     threads: plan.threads("translate_tokens")
     resources:
         **plan.resources("translate_tokens"),
     params:
-        layers=list(range(1, plan.config.liu2020.layers + 1)),
-        weights=plan.config.liu2020.translation.weights,
-        limit=plan.config.liu2020.translation.limit,
-        shown=lambda wildcards: plan.config.liu2020.translation.shown_sentences.get(
-            wildcards.target, []
-        ),
-        random_layers=[plan.config.liu2020.translation.rate_layer],
+        layers=list(range(1, liu2020.layers + 1)),
+        weights=liu2020.translation.weights,
+        limit=liu2020.translation.limit,
+        shown=lambda w: liu2020.translation.shown_sentences.get(w.target, []),
+        random_layers=[liu2020.translation.rate_layer],
         seeds=plan.config.seeds,
-        job=plan.job("liu2020:translate_tokens"),
+        code=plan.code("translate_tokens"),
+    script:
+        "../scripts/translate_tokens.py"
 
 
-use rule job as sample_translations with:
+rule sample_translations:
     """Table 1: what some sentences become, in words."""
     input:
-        sentences=f"<results>/tokens/{plan.config.liu2020.embeddings.reference}/parallel",
-        tokenizer=plan.tokenizer(plan.config.liu2020.embeddings.reference),
-        translations=expand(
-            "<results>/translation/{encoder}/en-{target}.parquet",
-            encoder=plan.config.liu2020.embeddings.reference,
-            target=plan.config.liu2020.translation.shown_sentences,
-        ),
+        sentences=f"<results>/tokens/{liu2020.embeddings.reference}/parallel",
+        tokenizer=plan.tokenizer(liu2020.embeddings.reference),
+        translations=[
+            f"<results>/translation/{liu2020.embeddings.reference}/en-{target}.parquet"
+            for target in liu2020.translation.shown_sentences
+        ],
     output:
         "<results>/samples/liu2020/table1.json",
     log:
         "<results>/logs/sample_translations.log",
     localrule: True
     params:
-        shown=plan.config.liu2020.translation.shown_sentences,
-        layer=plan.config.liu2020.translation.rate_layer,
-        weights=plan.config.liu2020.translation.best_of,
-        job=plan.job("liu2020:sample_translations"),
+        shown=liu2020.translation.shown_sentences,
+        layer=liu2020.translation.rate_layer,
+        weights=liu2020.translation.best_of,
+        code=plan.code("sample_translations"),
+    script:
+        "../scripts/sample_translations.py"
 
 
-use rule job as classify_shifted with:
+rule classify_shifted:
     """Test and development sets shifted to the language of training, with every weight."""
     input:
         model="<results>/runs/{run}/seed{seed}/model",
-        examples=lambda wildcards: [
-            plan.examples(plan.runs[wildcards.run], name)
-            for name in plan.config.liu2020.shifted_datasets
-        ],
-        means=lambda wildcards: (
-            f"<results>/means/{plan.runs[wildcards.run].base}/{plan.config.liu2020.means}"
-        ),
+        examples=lambda w: [plan.examples(plan.runs[w.run], it) for it in liu2020.shifted_datasets],
+        means=lambda w: f"<results>/means/{plan.runs[w.run].base}/{liu2020.means}",
     output:
         "<results>/shifted/{run}/seed{seed}.{protocol}.parquet",
     log:
@@ -97,9 +93,8 @@ use rule job as classify_shifted with:
     resources:
         **plan.resources("classify_shifted"),
     params:
-        datasets=plan.config.liu2020.shifted_datasets,
-        shift={
-            **plan.config.liu2020.transfer.model_dump(include={"layer", "weights", "languages"}),
-            "target": "en",
-        },
-        job=plan.job("liu2020:classify_shifted", "tasks:TASKS[nli]"),
+        datasets=liu2020.shifted_datasets,
+        shift=liu2020.transfer.model_dump(include={"layer", "weights", "languages"}),
+        code=plan.code("classify_shifted", "tasks:TASKS[nli]"),
+    script:
+        "../scripts/classify_shifted.py"

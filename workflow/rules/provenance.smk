@@ -1,12 +1,11 @@
-# Needs: everything that pages show. Makes: what it was made from (runs, data, encoders, code, cost), read from Snakemake's
-# records of finished jobs; the same as an RO-Crate.
+# Needs: everything that pages show. Makes: what it was made from, by Snakemake's records of jobs; an RO-Crate of it.
 
 
-use rule job as trace_artifacts with:
+rule trace_artifacts:
     """Which runs, data and encoders are behind each table and figure, and what these cost; the whole config."""
     input:
-        lambda wildcards: plan.made(wildcards.scope),
-        lambda wildcards: plan.measured(wildcards.scope),
+        job.made,
+        job.measured,
     output:
         record="<results>/{scope}provenance.json",
         config="<results>/{scope}config.yaml",
@@ -15,22 +14,21 @@ use rule job as trace_artifacts with:
     localrule: True
     params:
         home=str(plan.home),
-        stated=lambda wildcards: plan.provenance(workflow, wildcards.scope),
-        job=plan.job("provenance:trace_artifacts"),
+        stated=job(plan.provenance, workflow=workflow),
+        code=plan.code("trace_artifacts"),
+    script:
+        "../scripts/trace_artifacts.py"
 
 
-use rule job as write_crate with:
+rule write_crate:
     """The results folder as a Workflow Run RO-Crate."""
     input:
         record="<results>/provenance.json",
         config="<results>/config.yaml",
         pages=[
-            "<results>/index.html",
-            "<results>/scorecard.html",
-            "<results>/scorecard.csv",
-            "<results>/claims.csv",
-            "<results>/cost.csv",
-            *(f"<results>/papers/{paper}.html" for paper in plan.papers),
+            *expand("<results>/{page}", page=["index.html", "scorecard.html", "scorecard.csv"]),
+            *expand("<results>/{page}", page=["claims.csv", "cost.csv"]),
+            *expand("<results>/papers/{paper}.html", paper=plan.papers),
         ],
     output:
         metadata="<results>/ro-crate-metadata.json",
@@ -41,4 +39,6 @@ use rule job as write_crate with:
     params:
         snakefile=plan.with_content("Snakefile"),
         citation=plan.with_content("CITATION.cff"),
-        job=plan.job("provenance:write_crate"),
+        code=plan.code("write_crate"),
+    script:
+        "../scripts/write_crate.py"

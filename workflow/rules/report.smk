@@ -1,12 +1,11 @@
-# Needs: measurements, figures, tables. Makes: scorecard, verdicts on claims, a page per paper, costs, the index. The
-# collected report is `snakemake --report results/<run>/report.html`.
+# Needs: measurements, figures, tables. Makes: pages. The collected report is `snakemake --report results/<run>/report.html`.
 
 
-use rule job as scorecard with:
+rule scorecard:
     """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
     input:
-        measurements=lambda wildcards: plan.measured(wildcards.scope),
-        reasons=lambda wildcards: wildcards.scope and plan.existing(plan.not_run) or [],
+        measurements=job.measured,
+        reasons=lambda w: w.scope and plan.existing(plan.not_run) or [],
         library=rules.write_library.output,
     output:
         csv="<results>/{scope}scorecard.csv",
@@ -21,59 +20,59 @@ use rule job as scorecard with:
     localrule: True
     params:
         setting=plan.setting(),
-        figures=lambda wildcards: plan.drawn(wildcards.scope),
-        reported=plan.reported(*plan.papers),
-        titles={paper: plan.papers[paper].title for paper in plan.papers},
-        contrasts=plan.contrasts(*plan.papers),
-        not_reproducible=plan.with_content("resources/not_reproducible.csv"),
+        figures=job.drawn,
+        compared=plan.compared(*plan.papers),
+        titles={it: plan.papers[it].title for it in plan.papers},
         citation=plan.with_content("CITATION.cff"),
-        job=plan.job("report:scorecard"),
+        code=plan.code("scorecard"),
+    script:
+        "../scripts/scorecard.py"
 
 
-use rule job as judge_claims with:
+rule judge_claims:
     """Whether the claims in the papers' texts hold here, by the rule in docs/verdicts.md."""
     input:
-        measurements=lambda wildcards: plan.measured(wildcards.scope),
-        resamples=lambda wildcards: plan.measured(wildcards.scope, kind="resamples"),
+        measurements=job.measured,
+        resamples=job(plan.measured, kind="resamples"),
     output:
         "<results>/{scope}claims.csv",
     log:
         "<results>/logs/{scope}claims.log",
     localrule: True
     params:
-        claims=lambda wildcards: {
-            paper: plan.with_content(f"mbert_atlas/papers/{paper}/claims.yaml")
-            for paper in plan.papers_shown(wildcards.scope)
-        },
+        claims=lambda w: plan.claims(*plan.papers_shown(w.scope)),
         reported=plan.reported(*plan.papers),
         languages=sorted(plan.language_names()),
         comparable=plan.config.comparable,
-        job=plan.job("report:judge_claims"),
+        code=plan.code("judge_claims"),
+    script:
+        "../scripts/judge_claims.py"
 
 
-use rule job as cost with:
+rule cost:
     """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
     input:
-        lambda wildcards: plan.made(wildcards.scope),
-        lambda wildcards: plan.measured(wildcards.scope),
+        job.made,
+        job.measured,
     output:
         "<results>/{scope}cost.csv",
     log:
         "<results>/logs/{scope}cost.log",
     localrule: True
     params:
-        benchmarks=f"{plan.results}/benchmarks",
-        logs=f"{plan.results}/logs",
-        rules=lambda wildcards: plan.stages(workflow.rules),
+        results=plan.results,
+        rules=lambda w: plan.stages(workflow.rules),
         papers=plan.charged(),
-        job=plan.job("report:cost"),
+        code=plan.code("cost"),
+    script:
+        "../scripts/cost.py"
 
 
-use rule job as write_replication with:
+rule write_replication:
     """One paper's page: its claims with verdicts, figures, tables, deviations and cost, in one file."""
     input:
-        shown=lambda wildcards: plan.made(wildcards.scope, wildcards.paper),
-        measurements=lambda wildcards: plan.measured(wildcards.scope, wildcards.paper),
+        shown=job.made,
+        measurements=job.measured,
         claims="<results>/{scope}claims.csv",
         cost="<results>/{scope}cost.csv",
         provenance="<results>/{scope}provenance.json",
@@ -81,42 +80,29 @@ use rule job as write_replication with:
         "<results>/{scope}papers/{paper}.html",
     log:
         "<results>/logs/{scope}papers/{paper}.log",
-    wildcard_constraints:
-        paper=plan.any_of(plan.papers),
     localrule: True
     params:
         setting=plan.setting(),
-        title=lambda wildcards: plan.papers[wildcards.paper].title,
-        contrasts=lambda wildcards: plan.contrasts(wildcards.paper),
-        not_reproducible=plan.with_content("resources/not_reproducible.csv"),
-        artifacts=lambda wildcards: [
-            artifact.name for _, artifact in plan.shown(wildcards.scope, wildcards.paper)
-        ],
-        figures=lambda wildcards: plan.drawn(wildcards.scope, wildcards.paper),
-        reported=lambda wildcards: plan.reported(wildcards.paper),
-        prose=lambda wildcards: plan.with_content(f"docs/papers/{wildcards.paper}.md"),
+        title=lambda w: plan.papers[w.paper].title,
+        compared=lambda w: plan.compared(w.paper),
+        artifacts=lambda w: [it.name for _, it in plan.shown(w.scope, w.paper)],
+        figures=job.drawn,
+        prose=lambda w: plan.with_content(f"docs/papers/{w.paper}.md"),
         citation=plan.with_content("CITATION.cff"),
-        job=plan.job("report:write_replication"),
+        code=plan.code("write_replication"),
+    script:
+        "../scripts/write_replication.py"
 
 
-use rule job as write_index with:
+rule write_index:
     """The page to start from: what was run and found, by paper, with links to the rest; all claims in one table."""
     input:
-        lambda wildcards: plan.made(wildcards.scope),
+        job.made,
         claims="<results>/{scope}claims.csv",
         provenance="<results>/{scope}provenance.json",
-        pages=lambda wildcards: [
-            f"<results>/{wildcards.scope}papers/{paper}.html"
-            for paper in plan.papers_shown(wildcards.scope)
-        ],
-        scorecard=lambda wildcards: (
-            []
-            if wildcards.scope == "highlights/"
-            else f"<results>/{wildcards.scope}scorecard.html"
-        ),
-        alignment=lambda wildcards: (
-            "<results>/alignment.html" if plan.aligned() and not wildcards.scope else []
-        ),
+        pages=lambda w: [f"<results>/{w.scope}papers/{p}.html" for p in plan.papers_shown(w.scope)],
+        scorecard=lambda w: "<results>/{scope}scorecard.html" if w.scope != "highlights/" else [],
+        alignment=lambda w: "<results>/alignment.html" if plan.aligned() and not w.scope else [],
         cost="<results>/{scope}cost.csv",
         library=rules.write_library.output,
     output:
@@ -127,21 +113,18 @@ use rule job as write_index with:
     localrule: True
     params:
         setting=plan.setting(),
-        titles=lambda wildcards: {
-            paper: plan.papers[paper].title for paper in plan.papers_shown(wildcards.scope)
-        },
-        figures=lambda wildcards: plan.drawn(wildcards.scope),
+        titles=lambda w: {it: plan.papers[it].title for it in plan.papers_shown(w.scope)},
+        figures=job.drawn,
         citation=plan.with_content("CITATION.cff"),
-        job=plan.job("report:write_index"),
+        code=plan.code("write_index"),
+    script:
+        "../scripts/write_index.py"
 
 
-use rule job as write_alignment_scores with:
+rule write_alignment_scores:
     """The alignment error rate (AER) of the word links against gold links."""
     input:
-        [
-            f"<results>/alignment/{bitext}/{language}.scores.json"
-            for bitext, language in plan.aligned()
-        ],
+        [f"<results>/alignment/{it}/{code}.scores.json" for it, code in plan.aligned()],
     output:
         report(
             "<results>/alignment.html",
@@ -155,10 +138,6 @@ use rule job as write_alignment_scores with:
     params:
         pairs=[list(pair) for pair in plan.aligned()],
         names=plan.language_names(),
-        job=plan.job("report:write_alignment_scores"),
-
-
-rule available:
-    """Pages of the results that exist, after a run that could not be finished; runs nothing else."""
-    input:
-        "<results>/available/index.html",
+        code=plan.code("write_alignment_scores"),
+    script:
+        "../scripts/write_alignment_scores.py"

@@ -1,16 +1,13 @@
 # Needs: encoders and tokenised texts. Makes: memory-mapped vectors for probes and projections; distances.
 
 
-use rule job as extract_features with:
+rule extract_features:
     """Vectors of one or more token stores under one model, as papers declare them."""
     input:
-        model=lambda wildcards: plan.features_model(wildcards.model),
-        stores=lambda wildcards: [
-            store.folder for store in plan.features[wildcards.features].stores.values()
-        ],
+        model=job.features_model,
+        stores=lambda w: [it.folder for it in plan.features[w.features].stores.values()],
     output:
-        # Each takes gigabytes. Writers and readers share the resource `features`, and readers go first, so that few exist at
-        # once.
+        # Each takes gigabytes: the resource `features` and their readers' priority keep few of them.
         temp(directory("<results>/features/{features}/{model}")),
     log:
         "<results>/logs/extract_features/{features}/{model}.log",
@@ -22,19 +19,19 @@ use rule job as extract_features with:
         **plan.resources("extract_features"),
         features=1,
     params:
-        stores=lambda wildcards: plan.store_options(wildcards.features),
-        pooling=lambda wildcards: plan.features[wildcards.features].pooling,
-        layers=lambda wildcards: plan.features[wildcards.features].layers,
-        job=plan.job("representations:extract_features"),
+        stores=job.store_options,
+        pooling=job.features.pooling,
+        layers=job.features.layers,
+        code=plan.code("extract_features"),
+    script:
+        "../scripts/extract_features.py"
 
 
-use rule job as collect_vectors with:
+rule collect_vectors:
     """Token vectors of some languages, all layers: the moments of most, and a sample to probe."""
     input:
-        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
-        store=lambda wildcards: plan.encoded(
-            wildcards.encoder, wildcards.dataset, plan.vectors[wildcards.dataset].encoding
-        ),
+        encoder=job.encoder,
+        store=lambda w: plan.encoded(w.encoder, w.dataset, plan.vectors[w.dataset].encoding),
     output:
         temp(directory("<results>/vectors/{encoder}/{dataset}/{group}")),
     log:
@@ -47,16 +44,18 @@ use rule job as collect_vectors with:
     resources:
         **plan.resources("collect_vectors"),
     params:
-        languages=lambda wildcards: plan.language_groups(wildcards.dataset)[int(wildcards.group)],
-        summed=lambda wildcards: plan.vectors[wildcards.dataset].summed,
-        probed=lambda wildcards: plan.vectors[wildcards.dataset].probed,
-        job=plan.job("representations:collect_vectors"),
+        languages=lambda w: plan.language_groups(w.dataset)[int(w.group)],
+        summed=job.vectors.summed,
+        probed=job.vectors.probed,
+        code=plan.code("collect_vectors"),
+    script:
+        "../scripts/collect_vectors.py"
 
 
-use rule job as find_directions with:
+rule find_directions:
     """DensRay and LDA of all layers, from the moments of some languages (Liang et al. 2021)."""
     input:
-        lambda wildcards: plan.vectors_of(wildcards.encoder, wildcards.dataset, wildcards.languages),
+        job.vectors_of,
     output:
         directory("<results>/directions/{encoder}/{dataset}/{languages}"),
     log:
@@ -70,19 +69,17 @@ use rule job as find_directions with:
     resources:
         **plan.resources("find_directions"),
     params:
-        languages=lambda wildcards: plan.vectors[wildcards.dataset].language_sets.get(
-            wildcards.languages
-        ),
-        job=plan.job("representations:find_directions"),
+        languages=lambda w: plan.vectors[w.dataset].language_sets.get(w.languages),
+        code=plan.code("find_directions"),
+    script:
+        "../scripts/find_directions.py"
 
 
-use rule job as language_means with:
+rule language_means:
     """The mean vector of all texts of a language, in every layer (Liu et al. 2020)."""
     input:
-        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
-        store=lambda wildcards: plan.encoded(
-            wildcards.encoder, wildcards.dataset, plan.means[wildcards.dataset]["encoding"]
-        ),
+        encoder=job.encoder,
+        store=lambda w: plan.encoded(w.encoder, w.dataset, plan.means[w.dataset]["encoding"]),
     output:
         directory("<results>/means/{encoder}/{dataset}"),
     log:
@@ -95,16 +92,18 @@ use rule job as language_means with:
     resources:
         **plan.resources("language_means"),
     params:
-        languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
-        texts=lambda wildcards: plan.means[wildcards.dataset]["texts"],
-        job=plan.job("representations:language_means"),
+        languages=job.datasets.languages,
+        texts=lambda w: plan.means[w.dataset]["texts"],
+        code=plan.code("language_means"),
+    script:
+        "../scripts/language_means.py"
 
 
-use rule job as word_pair_distances with:
+rule word_pair_distances:
     """L2 distances of related and unrelated word pairs under every model of one seed."""
     input:
-        pairs=lambda wildcards: plan.heldout_pairs(wildcards.distances, wildcards.language),
-        models=lambda wildcards: plan.distance_models(**wildcards)["folder"],
+        pairs=job.heldout_pairs,
+        models=lambda w: plan.distance_models(**w)["folder"],
     output:
         distances="<results>/distances/{distances}/{language}/seed{seed}.parquet",
         summary="<results>/distances/{distances}/{language}/seed{seed}.json",
@@ -117,7 +116,9 @@ use rule job as word_pair_distances with:
     resources:
         **plan.resources("word_pair_distances"),
     params:
-        panels=lambda wildcards: plan.distance_models(**wildcards)["panel"],
-        protocols=lambda wildcards: plan.distance_models(**wildcards)["protocols"],
-        pairs=lambda wildcards: plan.distances[wildcards.distances].pairs,
-        job=plan.job("representations:word_pair_distances"),
+        panels=lambda w: plan.distance_models(**w)["panel"],
+        protocols=lambda w: plan.distance_models(**w)["protocols"],
+        pairs=job.distances.pairs,
+        code=plan.code("word_pair_distances"),
+    script:
+        "../scripts/word_pair_distances.py"

@@ -1,15 +1,12 @@
-# Needs: dictionaries, running texts, encoders or static vectors. Makes: vectors of word types, and the ranks of their
-# translations.
+# Needs: dictionaries, texts, encoders or static vectors. Makes: vectors of word types, and the ranks of their translations.
 
 
-use rule job as find_word_contexts with:
+rule find_word_contexts:
     """Contexts of a dictionary's words in running texts, as token ids."""
     input:
-        dictionaries=lambda wildcards: plan.dictionaries(wildcards.dictionary, wildcards.language),
-        texts=lambda wildcards: plan.table(
-            plan.retrieval[wildcards.dictionary]["texts"], wildcards.language
-        ),
-        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
+        dictionaries=job.dictionaries,
+        texts=lambda w: plan.table(plan.retrieval[w.dictionary]["texts"], w.language),
+        tokenizer=job.tokenizer,
     output:
         directory("<results>/tokens/{encoder}/contexts/{dictionary}/{language}"),
     log:
@@ -20,22 +17,18 @@ use rule job as find_word_contexts with:
     resources:
         **plan.resources("find_word_contexts"),
     params:
-        side=lambda wildcards: "source" if wildcards.language == "en" else "target",
-        options=lambda wildcards: {
-            key: value
-            for key, value in plan.retrieval[wildcards.dictionary].items()
-            if key != "texts"
-        },
-        job=plan.job("retrieval:find_word_contexts"),
+        options=lambda w: {k: v for k, v in plan.retrieval[w.dictionary].items() if k != "texts"},
+        code=plan.code("find_word_contexts"),
+    script:
+        "../scripts/find_word_contexts.py"
 
 
-use rule job as word_vectors with:
+rule word_vectors:
     """Words as the mean over their contexts, all layers (Liu et al. 2020, section 3.1.1)."""
     input:
-        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
-        contexts=lambda wildcards: (
-            f"<results>/tokens/{plan.tokenised_by(wildcards.encoder)}/contexts/"
-            "{dictionary}/{language}"
+        encoder=job.encoder,
+        contexts=lambda w: (
+            f"<results>/tokens/{plan.tokenised_by(w.encoder)}/contexts/{w.dictionary}/{w.language}"
         ),
     output:
         temp(directory("<results>/words/{encoder}/{dictionary}/{language}")),
@@ -47,15 +40,17 @@ use rule job as word_vectors with:
     resources:
         **plan.resources("word_vectors"),
     params:
-        job=plan.job("retrieval:word_vectors"),
+        code=plan.code("word_vectors"),
+    script:
+        "../scripts/word_vectors.py"
 
 
-use rule job as static_word_vectors with:
+rule static_word_vectors:
     """Words as the mean of static vectors of their subwords."""
     input:
         static="<results>/static/{static}/vectors",
-        tokenizer=lambda wildcards: plan.tokenizer(plan.static[wildcards.static]),
-        dictionaries=lambda wildcards: plan.dictionaries(wildcards.dictionary, wildcards.language),
+        tokenizer=lambda w: plan.tokenizer(plan.static[w.static]),
+        dictionaries=job.dictionaries,
     output:
         temp(directory("<results>/words/{static}/{dictionary}/{language}")),
     log:
@@ -66,14 +61,15 @@ use rule job as static_word_vectors with:
     resources:
         **plan.resources("static_word_vectors"),
     params:
-        side=lambda wildcards: "source" if wildcards.language == "en" else "target",
-        job=plan.job("retrieval:static_word_vectors"),
+        code=plan.code("static_word_vectors"),
+    script:
+        "../scripts/static_word_vectors.py"
 
 
-use rule job as retrieve_words with:
+rule retrieve_words:
     """Ranks of translations by layer and direction (Liu et al. 2020, Eq. 1 and 2)."""
     input:
-        dictionary=lambda wildcards: plan.table(wildcards.dictionary, wildcards.language),
+        dictionary=lambda w: plan.table(w.dictionary, w.language),
         english="<results>/words/{vectors}/{dictionary}/en",
         other="<results>/words/{vectors}/{dictionary}/{language}",
     output:
@@ -82,10 +78,10 @@ use rule job as retrieve_words with:
         "<results>/logs/retrieve_words/{vectors}/{dictionary}/{language}.log",
     benchmark:
         "<results>/benchmarks/retrieve_words/{vectors}/{dictionary}/{language}.tsv"
-    wildcard_constraints:
-        vectors=plan.any_of([*plan.config.encoders, *plan.static]),
     threads: plan.threads("retrieve_words")
     resources:
         **plan.resources("retrieve_words"),
     params:
-        job=plan.job("retrieval:retrieve_words"),
+        code=plan.code("retrieve_words"),
+    script:
+        "../scripts/retrieve_words.py"

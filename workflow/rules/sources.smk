@@ -15,17 +15,15 @@ if plan.config.miniature:
                 f"<results>/logs/{world}/all.log",
             benchmark:
                 f"<results>/benchmarks/{world}/all.tsv"
-            conda:
-                "../../envs/mbert-atlas.yaml"
             threads: plan.threads("miniature")
             resources:
                 **plan.resources("miniature"),
             params:
                 specification=plan.world_specification(world),
                 only=sorted({path.split("/")[2] for path in plan.written_by(world)}),
-                job=plan.job("sources:miniature"),
+                code=plan.code("miniature"),
             script:
-                "../scripts/job.py"
+                "../scripts/miniature.py"
 
 
 # Where a file comes from is no parameter of these rules, as its checksum identifies its content: with
@@ -33,7 +31,7 @@ if plan.config.miniature:
 # dump, since Snakemake would delete the file before the rule could look.
 
 
-use rule job as fetch_file with:
+rule fetch_file:
     """Take one upstream file from the mirror or download it, and check its sha256."""
     output:
         "<downloads>/{path}",
@@ -43,11 +41,11 @@ use rule job as fetch_file with:
         path=r"(?!hf/).+",
     retries: 5
     localrule: True
-    params:
-        job={"function": "sources:fetch_file", "code": ""},
+    script:
+        "../scripts/fetch_file.py"
 
 
-use rule job as fetch_encoder with:
+rule fetch_encoder:
     """Take a hub snapshot at its pinned revision: safetensors, config and tokenizer only."""
     output:
         directory("<downloads>/hf/{snapshot}"),
@@ -56,8 +54,9 @@ use rule job as fetch_encoder with:
     retries: 5
     localrule: True
     params:
-        hub=lambda wildcards: plan.hubs()[f"hf/{wildcards.snapshot}"],
-        job={"function": "sources:fetch_encoder", "code": ""},
+        hub=lambda w: plan.hubs()[f"hf/{w.snapshot}"],
+    script:
+        "../scripts/fetch_encoder.py"
 
 
 rule fetch:
@@ -65,14 +64,12 @@ rule fetch:
     log:
         "<results>/logs/fetch.log",
     localrule: True
-    conda:
-        "../../envs/mbert-atlas.yaml"
     params:
         paths=[] if plan.config.miniature else plan.upstream_files,
         snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],
-        job={"function": "sources:fetch_all", "code": ""},
+        is_check=False,
     script:
-        "../scripts/job.py"
+        "../scripts/fetch.py"
 
 
 use rule fetch as check_sources with:
@@ -80,6 +77,4 @@ use rule fetch as check_sources with:
     log:
         "<results>/logs/check_sources.log",
     params:
-        paths=[] if plan.config.miniature else plan.upstream_files,
-        snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],
-        job={"function": "sources:check_all", "code": ""},
+        is_check=True,

@@ -1,11 +1,11 @@
 # Needs: tokenised texts of encoders from scratch. Makes: static vectors of their subwords, and classifiers on them.
 
 
-use rule job as train_static_vectors with:
+rule train_static_vectors:
     """Word2Vec or GloVe of the subwords that an encoder is pretrained on."""
     input:
-        tokenizer=lambda wildcards: plan.tokenizer(plan.static[wildcards.static]),
-        tokens=lambda wildcards: f"<results>/tokens/{plan.static[wildcards.static]}/pretraining",
+        tokenizer=lambda w: plan.tokenizer(plan.static[w.static]),
+        tokens=lambda w: f"<results>/tokens/{plan.static[w.static]}/pretraining",
     output:
         directory("<results>/static/{static}/vectors"),
     log:
@@ -14,27 +14,19 @@ use rule job as train_static_vectors with:
         "<results>/benchmarks/train_static_vectors/{static}.tsv"
     threads: plan.threads("train_static_vectors")
     resources:
-        **plan.resources("train_static_vectors")
-        | {
-            "gpu": lambda wildcards: (
-                plan.request("train_static_vectors").gpu
-                if plan.config.static_vectors[wildcards.static].method == "glove"
-                else 0  # gensim runs on CPUs
-            )
-        },
+        **plan.resources("train_static_vectors") | {"gpu": job.static_gpus},
     params:
-        vectors=lambda wildcards: plan.config.static_vectors[wildcards.static].model_dump(
-            mode="json"
-        ),
-        job=plan.job("static_vectors:train_static_vectors"),
+        vectors=lambda w: plan.config.static_vectors[w.static].model_dump(mode="json"),
+        code=plan.code("train_static_vectors"),
+    script:
+        "../scripts/train_static_vectors.py"
 
 
-use rule job as classify_with_static_vectors with:
+rule classify_with_static_vectors:
     """NLI by mean vectors of premise and hypothesis, trained as a family of runs is."""
     input:
+        unpack(job.static_examples),
         vectors="<results>/static/{static}/vectors",
-        train=lambda wildcards: plan.static_examples(wildcards.family, wildcards.static)[0],
-        evaluate=lambda wildcards: plan.static_examples(wildcards.family, wildcards.static)[1:],
     output:
         "<results>/static/{static}/{family}/seed{seed}/predictions.parquet",
     log:
@@ -47,6 +39,8 @@ use rule job as classify_with_static_vectors with:
     resources:
         **plan.resources("classify_with_static_vectors"),
     params:
-        network=lambda wildcards: plan.static_families[wildcards.family],
-        languages=lambda wildcards: plan.config.runs[wildcards.family].evaluate,
-        job=plan.job("static_vectors:classify_with_static_vectors", "tasks:TASKS[nli]"),
+        network=lambda w: plan.static_families[w.family],
+        languages=lambda w: plan.config.runs[w.family].evaluate,
+        code=plan.code("classify_with_static_vectors", "tasks:TASKS[nli]"),
+    script:
+        "../scripts/classify_with_static_vectors.py"

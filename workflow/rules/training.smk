@@ -2,11 +2,11 @@
 # Resumable state lies in results/<run>/state, outside Snakemake's control: a killed job resumes from it.
 
 
-use rule job as encode_examples with:
+rule encode_examples:
     """A dataset's examples as token ids for one way of encoding a task."""
     input:
         table="<results>/data/{dataset}.parquet",
-        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
+        tokenizer=job.tokenizer,
     output:
         directory("<results>/tokens/{encoder}/examples/{encoding}/{dataset}"),
     log:
@@ -17,16 +17,18 @@ use rule job as encode_examples with:
     resources:
         **plan.resources("encode_examples"),
     params:
-        encoding=lambda wildcards: plan.config.encodings[wildcards.encoding].model_dump(mode="json"),
-        languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
-        job=lambda wildcards: plan.encoding_job(wildcards.encoding),
+        encoding=lambda w: plan.config.encodings[w.encoding].model_dump(mode="json"),
+        languages=job.datasets.languages,
+        code=job.encoding_code,
+    script:
+        "../scripts/encode_examples.py"
 
 
-use rule job as adjust with:
+rule adjust:
     """Cross-lingual adjustment (Efimov et al. 2022, Eq. 1)."""
     input:
-        encoder=lambda wildcards: plan.start(plan.runs[wildcards.run], wildcards.seed),
-        pairs=lambda wildcards: plan.pairs(plan.runs[wildcards.run]),
+        encoder=job.start,
+        pairs=job.pairs,
     output:
         model=plan.temporary("<results>/runs/{run}/seed{seed}/model"),
         counts="<results>/runs/{run}/seed{seed}/counts.json",
@@ -42,19 +44,17 @@ use rule job as adjust with:
     resources:
         **plan.resources("adjust"),
     params:
-        specification=lambda wildcards: plan.runs[wildcards.run].specification,
-        state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
-        job=plan.job("training:adjust"),
+        specification=job.runs.specification,
+        state=f"{plan.results}/state/{{run}}/seed{{seed}}",
+        code=plan.code("adjust"),
+    script:
+        "../scripts/adjust.py"
 
 
-use rule job as finetune with:
+rule finetune:
     """Fine-tuning on a task, then predictions on its test sets."""
     input:
-        unpack(lambda wildcards: plan.method_inputs(plan.runs[wildcards.run])),
-        encoder=lambda wildcards: plan.start(plan.runs[wildcards.run], wildcards.seed),
-        train=lambda wildcards: plan.all_examples(plan.runs[wildcards.run])[0],
-        evaluate=lambda wildcards: plan.all_examples(plan.runs[wildcards.run])[1:],
-        choice=lambda wildcards: plan.choice(plan.runs[wildcards.run]),
+        unpack(job.finetuning_inputs),
     output:
         model=plan.temporary("<results>/runs/{run}/seed{seed}/model"),
         predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
@@ -68,9 +68,11 @@ use rule job as finetune with:
     resources:
         **plan.resources("finetune"),
     params:
-        specification=lambda wildcards: plan.runs[wildcards.run].specification,
-        state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
-        job=lambda wildcards: plan.job("training:finetune", *plan.runs[wildcards.run].code),
+        specification=job.runs.specification,
+        state=f"{plan.results}/state/{{run}}/seed{{seed}}",
+        code=job.finetuning_code,
+    script:
+        "../scripts/finetune.py"
 
 
 use rule finetune as finetune_unsaved with:
@@ -83,12 +85,12 @@ use rule finetune as finetune_unsaved with:
         ),
 
 
-use rule job as choose_hyperparameters with:
+rule choose_hyperparameters:
     """The best draw of a search, by development data."""
     input:
-        lambda wildcards: [
+        lambda w: [
             plan.predictions(plan.runs[run], plan.runs[run].seeds[0])
-            for run in plan.runs.searches[wildcards.search]
+            for run in plan.runs.searches[w.search]
         ],
     output:
         "<results>/search/{search}.{protocol}.json",
@@ -96,12 +98,12 @@ use rule job as choose_hyperparameters with:
         "<results>/logs/choose_hyperparameters/{search}.{protocol}.log",
     benchmark:
         "<results>/benchmarks/choose_hyperparameters/{search}.{protocol}.tsv"
-    wildcard_constraints:
-        search=plan.any_of(plan.runs.searches),
     threads: plan.threads("choose_hyperparameters")
     resources:
         **plan.resources("choose_hyperparameters"),
     params:
-        draws=lambda wildcards: list(plan.runs.searches[wildcards.search].values()),
-        choose_by=lambda wildcards: plan.choose_by(wildcards.search, wildcards.protocol),
-        job=plan.job("training:choose_hyperparameters"),
+        draws=lambda w: list(plan.runs.searches[w.search].values()),
+        choose_by=job.choose_by,
+        code=plan.code("choose_hyperparameters"),
+    script:
+        "../scripts/choose_hyperparameters.py"

@@ -47,6 +47,6 @@ class Replay(MethodOptions):
     def inputs(self, run: Any, files: Any) -> dict[str, str]:
         """Return what the adjustment was made from."""
         return {
-            "replay_pairs": files.pairs(files.runs[run.start]),
+            "replay_pairs": files.pairs(run.start),
             "replay_encoder": files.encoder(run.base),
         }

@@ -65,4 +65,8 @@ def test_predicted_tokens_need_a_head(repository, tmp_path):
     assert "fit_head" not in jobs(snakemake(repository, "liu2020_table3", *command))
     config.write_text(settings % ", language_model_head: fitted")
     planned = jobs(snakemake(repository, "liu2020_table2", *command))
-    assert (planned["fit_head"], planned["encode_head_texts"], planned["measure"]) == (1, 1, 2)
+    assert (planned["fit_head"], planned["encode_pretraining_texts"], planned["measure"]) == (
+        1,
+        1,
+        2,
+    )

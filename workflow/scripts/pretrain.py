@@ -1,0 +1,21 @@
+from pathlib import Path
+
+from workflow.job import set_up
+
+with set_up(snakemake):
+    from mbert_atlas.config.training import MaskedTraining, Pretraining
+    from mbert_atlas.training.pretraining import pretrain
+
+    inputs, encoder = snakemake.input, snakemake.params.encoder
+    section = encoder["scratch"] or encoder["changed"]
+    pretrain(
+        Pretraining(**section["pretraining"])
+        if encoder["scratch"]
+        else MaskedTraining(**section["training"]),
+        Path(inputs.tokenizer),
+        Path(inputs.tokens),
+        Path(snakemake.output[0]),
+        seed=section["seed"],
+        state_dir=Path(snakemake.params.state),
+        start=Path(inputs.start) if inputs.start else None,
+    )

@@ -1,0 +1,15 @@
+from pathlib import Path
+
+from workflow.job import set_up
+
+with set_up(snakemake):
+    from mbert_atlas.files import write_json
+    from mbert_atlas.scorecard.provenance import Tracer, code_version, trace, write_config
+    from workflow.records import record_reader
+
+    params, output = snakemake.params, snakemake.output
+    write_config(snakemake.config, Path(output.config))
+    paths = {item["path"]: name for name, item in params.stated["encoders"].items()}
+    tracer = Tracer(params.stated["results"], record_reader(), paths)
+    content = trace(params.stated, tracer, Path(output.record), Path(output.config))
+    write_json(content | {"code": code_version(Path(params.home))}, output.record)

@@ -1,0 +1,15 @@
+from pathlib import Path
+
+from workflow.job import set_up
+
+with set_up(snakemake):
+    from mbert_atlas.config.static_vectors import StaticVectors
+    from mbert_atlas.static_vectors.training import train_static_vectors
+
+    train_static_vectors(
+        StaticVectors(**snakemake.params.vectors),
+        Path(snakemake.input.tokenizer),
+        Path(snakemake.input.tokens),
+        Path(snakemake.output[0]),
+        threads=snakemake.threads,
+    )
