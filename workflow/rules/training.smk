@@ -44,7 +44,7 @@ use rule job as adjust with:
     params:
         specification=lambda wildcards: plan.runs[wildcards.run].specification,
         state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
-        job=plan.job("training:adjust"),
+        job=lambda wildcards: plan.job("training:adjust", *plan.runs[wildcards.run].code),
 
 
 use rule job as finetune with:
