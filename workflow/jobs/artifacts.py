@@ -19,7 +19,7 @@ def measure(snakemake: Snakemake) -> None:
 
 def render_figure(snakemake: Snakemake) -> None:
     from mbert_atlas.cells import with_files
-    from mbert_atlas.figures.style import save_figure
+    from mbert_atlas.figures.style import figure_style, save_figure
     from mbert_atlas.registry import resolve
 
     params = snakemake.params
@@ -34,8 +34,9 @@ def render_figure(snakemake: Snakemake) -> None:
         measurement, resamples = Path(files.get("scores", cells[0].path)), Path(files["resamples"])
         languages = params.intervals["languages"]
         also["intervals"] = measured_intervals(measurement, resamples, stated, languages)
-    figure = resolve(params.draw)(cells, **params.options, **also)
-    save_figure(figure, Path(snakemake.output[0]).with_suffix(""), params.caption)
+    with figure_style(params.style and params.style["path"]):
+        figure = resolve(params.draw)(cells, **params.options, **also)
+        save_figure(figure, Path(snakemake.output[0]).with_suffix(""), params.caption)
 
 
 def render_table(snakemake: Snakemake) -> None:

@@ -60,6 +60,7 @@ use rule job as render_figure with:
         options=lambda wildcards: plan.figures[wildcards.figure].options(),
         reported=lambda wildcards: plan.reported_beside(wildcards.figure),
         intervals=lambda wildcards: plan.intervals_of(wildcards.figure),
+        style=plan.config.figure_style and plan.with_content(plan.config.figure_style),
         title=lambda wildcards: plan.artifact_of[wildcards.figure][1].title,
         caption=lambda wildcards: plan.caption(wildcards.figure),
         job=lambda wildcards: plan.job(
