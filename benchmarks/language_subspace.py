@@ -28,7 +28,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from transformers import BertModel
 
-from mbert_atlas.analysis.logistic import fit_regressions, pairwise_accuracies, split
+from mbert_atlas.analysis.identification import pairwise_accuracies, split
+from mbert_atlas.analysis.logistic import fit_regressions
 from mbert_atlas.analysis.typology import TypologyProbe
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states

@@ -38,6 +38,14 @@ def _bad_folders(plan: Plan) -> Iterator[DataError]:
         except DataError as error:
             problem = f"{', '.join(filter(None, [error.path, error.where]))}: {error.problem}"
             yield DataError("config", f"key encoders.{name}.folder", problem, error.fix)
+    if plan.config.figure_style:
+        from mbert_atlas.figures.style import read_sheet  # matplotlib takes a second to import
+
+        try:
+            read_sheet(plan.home / plan.config.figure_style)
+        except DataError as error:
+            problem = f"{error.path}: {error.problem}"
+            yield DataError("config", "key figure_style", problem, error.fix)
     if plan.config.mirror and not Path(plan.config.mirror).is_dir():
         problem = f"there is no folder {plan.config.mirror}"
         yield DataError("config", "key mirror", problem, "correct the path")

@@ -122,8 +122,12 @@ class WorkflowPlan(Parameters):
         task = self.config.encodings[encoding].task
         return self.code("encode_examples", f"encoding:ENCODINGS[{task}]")
 
+    def adjusting_code(self, run: str) -> str:
+        """Return the fingerprint of the adjustment with the loss of a run."""
+        return self.code("adjust", *self.runs[run].code)
+
     def finetuning_code(self, run: str) -> str:
-        """Return the fingerprint of fine-tuning with the task and the methods of a run."""
+        """Return the fingerprint of fine-tuning with the task, the methods and the loss of a run."""
         return self.code("finetune", *self.runs[run].code)
 
     def measuring_code(self, name: str) -> str:

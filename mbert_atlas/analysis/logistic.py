@@ -5,20 +5,21 @@ feature against the rest: thousands of regressions per window of a space. Vector
 the languages: a group belongs to one class of a regression, to the other, or to none.
 
 The loss is scikit-learn's at C = 1, sum_i log(1 + exp(-y_i f(x_i))) + |w|^2 / 2, with a free
-intercept, minimised by limited-memory BFGS (Nocedal 1980), one step of all regressions at a time:
-10 to 38 times as fast as a loop of scikit-learn (``benchmarks/language_subspace.py``).
+intercept. What makes one fit of all faster than a loop of scikit-learn's (docs/design.md has hours)
+is shared: the vectors of a group are multiplied once by the weights of all its regressions; all
+start near their minimum, at linear discriminant analysis with scaled margins; and one inverse of
+the covariance stands for the curvature of each loss, see :mod:`mbert_atlas.analysis.lbfgs`.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+
+from mbert_atlas.analysis.lbfgs import minimise
 
 _logger = logging.getLogger(__name__)
 _CURVATURE = 0.1
@@ -28,53 +29,6 @@ _MINIMUM = 1e-3
 """Least curvature: that of well-separated classes is nearly 0."""
 _CALIBRATION_VECTORS = 20
 """Vectors per group that the start is calibrated on."""
-_MEMORY = 8
-_MOST_STEPS = 200
-_OVERSHOT = 0.5
-"""A step is too long if the slope at its end exceeds this fraction of the descent at its start."""
-_TEST_FRACTION = 0.2
-
-
-class Split(NamedTuple):
-    """Rows of the training and the test vectors of a language, int64, ascending."""
-
-    train: npt.NDArray[np.int64]
-    test: npt.NDArray[np.int64]
-
-
-def split(random: np.random.Generator, count: int, most: int) -> Split:
-    """Sample at most ``most`` of ``count`` rows and split them."""
-    chosen = random.permutation(count)[:most]
-    tests = round(len(chosen) * _TEST_FRACTION)
-    return Split(np.sort(chosen[tests:]), np.sort(chosen[:tests]))
-
-
-def pairwise_accuracies(
-    vectors: Mapping[str, npt.NDArray[np.float32]],
-    splits: Mapping[str, Split],
-    pairs: Sequence[tuple[str, str]],
-) -> npt.NDArray[np.float64]:
-    """Return the accuracy, 0 to 1, of a classifier between each pair of languages.
-
-    Vectors of each language have the shape ``(m, dims)``.
-    """
-    # Pairs (a, b) and (b, c): signs of a, b, c in two regressions [[-1, 0], [1, -1], [0, 1]]
-    codes = list(dict.fromkeys(chain.from_iterable(pairs)))
-    signs = np.zeros((len(codes), len(pairs)), dtype=np.int8)
-    for number, (first, second) in enumerate(pairs):
-        signs[codes.index(first), number], signs[codes.index(second), number] = -1, 1
-
-    def rows(code: str, part: int) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(vectors[code][splits[code][part]]))
-
-    weights = fit_regressions([rows(code, 0) for code in codes], signs)
-    correct, total = np.zeros(len(pairs)), np.zeros(len(pairs))
-    for code, sign in zip(codes, signs, strict=True):
-        test, used = rows(code, 1), sign.nonzero()[0]
-        is_second = test @ weights[used, :-1].T + weights[used, -1] > 0
-        correct[used] += (is_second.numpy() == (sign[used] > 0)).sum(axis=0)
-        total[used] += len(test)
-    return correct / total
 
 
 def fit_regressions(
@@ -118,7 +72,7 @@ def fit_regressions(
         intercepts = gradients[:, -1] / (curvature * counts)[which] - (means[which] * steps).sum(1)
         return torch.column_stack([steps, intercepts])
 
-    weights, converged = _minimise(gradient, precondition, start, tolerance * counts)
+    weights, converged = minimise(gradient, precondition, start, tolerance * counts)
     if failed := int((~converged).sum()):
         _logger.warning("%d of %d regressions did not converge", failed, len(weights))
     return weights
@@ -172,91 +126,3 @@ def _calibrate(
     scaled = weights * (scale / spread)[:, None]
     scaled[:, -1] += shift
     return scaled, curved.sum(1).clamp(min=_MINIMUM)
-
-
-_Function = Callable[[Tensor, Tensor], Tensor]
-
-
-@dataclass
-class _State:
-    """The functions that have not converged; the first axis of every tensor is theirs."""
-
-    which: Tensor  # their numbers
-    points: Tensor
-    gradients: Tensor
-    directions: Tensor
-    lengths: Tensor  # of the next step, in directions
-    steps: Tensor  # (functions, memory, dims); 0 where a step was rejected
-    changes: Tensor  # of the gradient in these steps
-
-
-def _minimise(
-    gradient: _Function, precondition: _Function, start: Tensor, limits: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Minimise convex functions from ``start``, float32, shape ``(functions, dims)``.
-
-    A step is accepted if the slope along it at its end is not much above 0; if it is, the next step
-    is half as long. Gradients alone decide: float32 resolves them near the minimum, but not the
-    decrease of a loss. ``gradient`` maps points and the numbers of their functions to gradients,
-    ``precondition`` gradients to an estimate of the inverse curvature times them. A function that
-    is within its limit of the minimum takes one more step. Returns the points, and which functions
-    have converged.
-    """
-    result, converged = start.clone(), torch.zeros(len(start), dtype=torch.bool)
-    which = torch.arange(len(start))
-    first = gradient(start, which)
-    directions, lengths = -precondition(first, which), start.new_ones(len(start))
-    memory = start.new_zeros(len(start), _MEMORY, start.shape[1])
-    state = _State(which, start.clone(), first, directions, lengths, memory, memory.clone())
-    for step in range(_MOST_STEPS):
-        gaps = -_dot(state.gradients, state.directions) / 2
-        arrived = gaps <= limits[state.which]
-        if arrived.any():
-            converged[state.which[arrived]] = True
-            result[state.which[arrived]] = (state.points + state.directions)[arrived]
-            state = _State(*(value[~arrived] for value in vars(state).values()))
-        if len(state.which) == 0:
-            break
-        _advance(state, gradient, precondition, step % _MEMORY)
-    result[state.which] = state.points
-    return result, converged
-
-
-def _advance(state: _State, gradient: _Function, precondition: _Function, place: int) -> None:
-    """Take a step and remember it at a place of the memory."""
-    moves = state.lengths[:, None] * state.directions
-    new = gradient(state.points + moves, state.which)
-    slope = _dot(state.gradients, state.directions)
-    accepted = _dot(new, state.directions) <= -_OVERSHOT * slope
-    changed = torch.where(accepted[:, None], new - state.gradients, 0)
-    moved = torch.where(accepted[:, None], moves, 0)
-    state.points, state.gradients = state.points + moved, state.gradients + changed
-    state.steps[:, place], state.changes[:, place] = moved, changed
-    directions = _directions(state, precondition, place)
-    ascends = _dot(state.gradients, directions) >= 0
-    if ascends.any():  # rounding, close to the minimum
-        plain = -precondition(state.gradients, state.which)
-        directions = torch.where(ascends[:, None], plain, directions)
-    state.directions = torch.where(accepted[:, None], directions, state.directions)
-    state.lengths = torch.where(accepted, torch.ones_like(state.lengths), state.lengths / 2)
-
-
-def _directions(state: _State, precondition: _Function, place: int) -> Tensor:
-    """Return minus the inverse curvature times the gradient: Nocedal's two loops."""
-    curved = (state.steps * state.changes).sum(2)
-    weights = torch.where(curved > 0, 1 / curved, 0)
-    rest = state.gradients.clone()
-    order = [(place - back) % _MEMORY for back in range(_MEMORY)]  # the last step first
-    shares = {}
-    for at in order:
-        shares[at] = weights[:, at] * _dot(state.steps[:, at], rest)
-        rest -= shares[at][:, None] * state.changes[:, at]
-    rest = precondition(rest, state.which)
-    for at in reversed(order):
-        share = shares[at] - weights[:, at] * _dot(state.changes[:, at], rest)
-        rest += share[:, None] * state.steps[:, at]
-    return -rest
-
-
-def _dot(one: Tensor, other: Tensor) -> Tensor:
-    return (one * other).sum(1)

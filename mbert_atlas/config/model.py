@@ -81,6 +81,9 @@ class Config(ConfigModel):
     static_vectors: dict[str, StaticVectors] = Field(default_factory=dict)
     """Static subword vectors by name."""
     encodings: dict[str, AnyEncoding] = Field(description="Ways to encode examples as token ids.")
+    figure_style: FilePath | None = None
+    """A matplotlib style sheet for all figures: fonts, grid, `savefig.dpi`, and the colours of
+    lines and groups as `axes.prop_cycle`."""
     keep_models: bool = False
     """Keep the weights of every run; false: `all` deletes them after use."""
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")

@@ -2,9 +2,17 @@
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.registry import Registry
+
+LOSSES = Registry(
+    {
+        "squared_distance": "training.losses.squared_distance:squared_distance",
+    },
+)
+"""Losses of aligned words by name, see :mod:`mbert_atlas.training.losses`."""
 
 
 class Optimisation(ConfigModel):
@@ -58,6 +66,9 @@ class Adjustment(ConfigModel):
     words: bool = Field(True, description="Align words (Table 7).")
     special_tokens: Literal["none", "cls", "cls_sep"] = "cls_sep"
     """Align [CLS], or [CLS] and [SEP], of both sides (Table 7)."""
+    loss: str = "squared_distance"
+    """What pulls aligned words together: the squared distance of Eq. 1, or another loss that has
+    been registered."""
     regulariser: bool = True
     """Hold English words to the original encoder (second term of Eq. 1)."""
     reduction: Literal["mean", "sum"] = "mean"
@@ -78,6 +89,13 @@ class Adjustment(ConfigModel):
         precision="fp32",
     )
     """Optimiser, schedule, batches."""
+
+    @field_validator("loss")
+    @classmethod
+    def _is_registered(cls, name: str) -> str:
+        if name not in LOSSES:
+            raise ValueError(f"{name!r} is no loss; there are: {', '.join(LOSSES)}")
+        return name
 
     @model_validator(mode="after")
     def _aligns_something(self) -> Self:
@@ -114,7 +132,8 @@ class Pretraining(MaskedTraining):
     architecture: Literal["bert", "xlm-roberta"] = "bert"
     """BERT with WordPiece, or XLM-R with SentencePiece's unigram model (Conneau et al. 2020)."""
     vocabulary_size: int = Field(8000, ge=100, description="Size with special tokens.")
-    alphabet_size: int = Field(1000, ge=1, description="Most characters among the subwords.")
+    alphabet_size: int = Field(1000, ge=1)
+    """Most characters among the subwords; unigram models have all."""
     hidden_size: int = Field(256, ge=8, description="Width of the encoder.")
     layers: int = Field(4, ge=1, description="Transformer layers.")
     heads: int = Field(4, ge=1, description="Attention heads per layer.")
@@ -150,7 +169,7 @@ class Extension(ConfigModel):
     vocabulary_size: int = Field(30_000, ge=100)
     """Subwords learned from the language's texts."""
     alphabet_size: int = Field(1000, ge=1)
-    """Most single characters among them; not of unigram models."""
+    """Most single characters among them; unigram models have all."""
     pieces: int | None = Field(None, ge=1)
     """Most new subwords that are appended, the most frequent or probable first; none: all."""
     texts: int | None = Field(None, ge=1, description="Learn from at most this many texts.")

@@ -4,7 +4,7 @@ A text is split into the subwords with the largest sum of scores, log probabilit
 from a unigram model of the language's texts. Their scores there are moved to the scale of the old
 ones: probabilities over all languages are lower than within one, by a factor that subwords of both
 models show. Only subwords in the scripts of the texts are added, so that texts in other scripts,
-which may be quoted among them, keep their split.
+which may be quoted among them, keep their split; and characters that were unknown, of any kind.
 """
 
 import json
@@ -54,7 +54,8 @@ def learn_new_unigrams(
     counted = _counting(texts, words, before)
     learnt = dict(learn_unigram(counted, specification.vocabulary_size))
     scripts = _scripts(words)
-    lacking = [name for name in learnt if name not in old and _fits(name, scripts)]
+    missing = [name for name in learnt if name not in old]
+    lacking = [name for name in missing if len(name) == 1 or _fits(name, scripts)]
     added = sorted(lacking, key=lambda name: (-learnt[name], name))[: specification.pieces]
     shift = _shift(old, learnt)
     model = tokenizer["model"]

@@ -14,9 +14,9 @@ from matplotlib.ticker import MaxNLocator
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import (
     FULL_WIDTH,
-    GROUP_COLOURS,
     MARKERS,
     figure_style,
+    group_colours,
     panel_grid,
     require_rows,
 )
@@ -209,8 +209,9 @@ def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _look(rank: int, dashes: Sequence[Any]) -> dict[str, Any]:
     """Return colour, dash and marker of a line by its rank among all lines."""
+    colours = group_colours()
     return {
-        "color": GROUP_COLOURS[rank % len(GROUP_COLOURS)],
+        "color": colours[rank % len(colours)],
         "linestyle": dashes[rank % len(dashes)],
         "marker": MARKERS[rank % len(dashes)],
     }

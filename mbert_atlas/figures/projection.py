@@ -16,7 +16,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from scipy.spatial.distance import cdist
 
-from mbert_atlas.figures.style import GREY, GROUP_COLOURS
+from mbert_atlas.figures.style import GREY, group_colours
 
 Floats = npt.NDArray[np.float64]
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8", "H")
@@ -56,12 +56,12 @@ def language_looks(groups: Mapping[str, str], single: str) -> dict[str, Look]:
         members.setdefault(group, []).append(language)
     shared = sorted(members, key=lambda group: (-len(members[group]), group))
     shared = [group for group in shared if len(members[group]) > 1]
-    looks = {}
+    looks, colours = {}, group_colours()
     for index, group in enumerate(shared):
-        turn, colour = divmod(index, len(GROUP_COLOURS))
+        turn, colour = divmod(index, len(colours))
         for place, language in enumerate(members[group], start=5 * turn):
-            looks[language] = Look(GROUP_COLOURS[colour], _MARKERS[place % len(_MARKERS)], group)
-    spare = (*GROUP_COLOURS[len(shared) :], GREY)
+            looks[language] = Look(colours[colour], _MARKERS[place % len(_MARKERS)], group)
+    spare = (*colours[len(shared) :], GREY)
     alone = [language for language in groups if language not in looks]
     for place, language in enumerate(alone):
         turn, colour = divmod(place, len(spare))

@@ -1,10 +1,13 @@
-"""The style that all figures share, and how they are saved."""
+"""The style that all figures share, what a style sheet changes of it, and how they are saved."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
+from logging.handlers import BufferingHandler
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import pandas as pd
@@ -13,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_path
 
 # The palette of Okabe and Ito, safe for readers with colour blindness, without yellow, which is too
@@ -27,7 +30,6 @@ GROUP_COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 FULL_WIDTH = 7.2  # inches; the text width of a two-column paper, so fonts keep their size in print
-_DOTS_PER_INCH = 130  # 936 pixels wide
 _SETTINGS = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
     "font.size": 9.0,
@@ -40,17 +42,56 @@ _SETTINGS = {
     "axes.titlelocation": "left",
     "axes.edgecolor": "#444444",
     "grid.color": "#E3E3E3",
+    "savefig.dpi": 130,  # 936 pixels wide
     "svg.hashsalt": "mbert-atlas",  # else the ids inside an SVG change from run to run
     "svg.fonttype": "path",
 }
 
 
+_SHEET: ContextVar[Mapping[str, Any] | None] = ContextVar("_SHEET", default=None)
+"""Settings of the style sheet in use."""
+
+
 @contextmanager
-def figure_style() -> Iterator[None]:
-    """Use the shared style inside this block, and the caller's settings after it."""
-    with mpl.rc_context():
-        sns.set_theme(context="paper", style="whitegrid", palette=GROUP_COLOURS, rc=_SETTINGS)
-        yield
+def figure_style(sheet: Path | str | None = None) -> Iterator[None]:
+    """Use the shared style inside this block, and the caller's settings after it.
+
+    ``sheet`` is a matplotlib style sheet that overrides it, also in blocks inside this one; for its
+    errors see :func:`read_sheet`.
+    """
+    token = _SHEET.set(read_sheet(sheet) if sheet else _SHEET.get())
+    try:
+        with mpl.rc_context():
+            sns.set_theme(context="paper", style="whitegrid", palette=GROUP_COLOURS, rc=_SETTINGS)
+            mpl.rcParams.update(_SHEET.get() or {})
+            yield
+    finally:
+        _SHEET.reset(token)
+
+
+def read_sheet(path: Path | str) -> dict[str, Any]:
+    """Read a matplotlib style sheet; a DataError names what is wrong in it, and where."""
+    if not Path(path).is_file():
+        raise DataError(path, "", "no such file", "correct the path")
+    # matplotlib leaves out what it cannot read, and only logs that.
+    logger, seen = logging.getLogger("matplotlib"), BufferingHandler(1000)
+    logger.addHandler(seen)
+    try:
+        settings = mpl.rc_params_from_file(path, use_default_template=False)
+    except UnicodeDecodeError as error:
+        raise DataError(path, "", "it is not UTF-8", "save it as text") from error
+    finally:
+        logger.removeHandler(seen)
+    if seen.buffer:
+        problem = seen.buffer[0].getMessage().strip().splitlines()[0]
+        raise DataError(path, "", problem, "write `key: value` with keys of matplotlib's rcParams")
+    return dict(settings)
+
+
+def group_colours() -> Sequence[str]:
+    """Return the colours of lines and groups: ``axes.prop_cycle`` of a style sheet, or ours."""
+    cycle = (_SHEET.get() or {}).get("axes.prop_cycle")
+    return cycle.by_key().get("color", GROUP_COLOURS) if cycle else GROUP_COLOURS
 
 
 def panel_grid(
@@ -103,10 +144,10 @@ def save_figure(figure: Figure, stem: Path | str, caption: str | None = None) ->
     metadata = {"Date": None, "Creator": None}
     with figure_style():
         with atomic_path(svg) as temporary:
-            figure.savefig(temporary, format="svg", dpi=_DOTS_PER_INCH, metadata=metadata)
+            figure.savefig(temporary, format="svg", metadata=metadata)
         with atomic_path(png) as temporary:
             pixels = BytesIO()
-            figure.savefig(pixels, format="png", dpi=_DOTS_PER_INCH)
+            figure.savefig(pixels, format="png")
             # 64 well-chosen colours are enough for a plot, also where bands lie over each other
             image = Image.open(pixels).convert("RGB").quantize(64, kmeans=2)
             image.save(temporary, format="png", optimize=True)

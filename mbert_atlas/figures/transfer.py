@@ -14,7 +14,13 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, MARKERS, figure_style, require_rows
+from mbert_atlas.figures.style import (
+    FULL_WIDTH,
+    MARKERS,
+    figure_style,
+    group_colours,
+    require_rows,
+)
 from mbert_atlas.figures.uncertainty import describe, interval_name, with_intervals
 from mbert_atlas.labels import label, language, places
 
@@ -169,11 +175,11 @@ def _styles(
     if (count := len(conditions)) > len(MARKERS):
         most = len(MARKERS)
         raise AtlasError(f"plot of transfer: {count} conditions are too many; show at most {most}.")
-    ranks = places(conditions, order or conditions)
+    ranks, colours = places(conditions, order or conditions), group_colours()
     return {
         name: {
             "label": label(name, names),
-            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
+            "color": colours[ranks[name] % len(colours)],
             "marker": MARKERS[ranks[name] % len(MARKERS)],
         }
         for name in conditions
@@ -256,7 +262,7 @@ def _write_legend(figure: Figure, conditions: Sequence[str], interval: str) -> N
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    for kind, face, edge in ((_SEED, GROUP_COLOURS[0], "none"), (_REPORTED, "none", "#444444")):
+    for kind, face, edge in ((_SEED, group_colours()[0], "none"), (_REPORTED, "none", "#444444")):
         if kind in handles:
             style = {**_MARKER_STYLES[kind], "markerfacecolor": face, "markeredgecolor": edge}
             style.pop("markeredgewidth")

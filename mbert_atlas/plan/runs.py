@@ -46,9 +46,13 @@ class Run:
 
     @property
     def code(self) -> tuple[str, ...]:
-        """The task and the methods whose code a fine-tuning depends on, as fingerprint roots."""
+        """The registered code that a run depends on, as fingerprint roots: task, methods, loss."""
+        adjustment = self.specification.get("replay", self.specification)["hyperparameters"]
+        loss = f"config.training:LOSSES[{adjustment.get('loss', '')}]"
+        if self.kind == "adjustment":
+            return (loss,)
         methods = ",".join(methods_in(self.specification["hyperparameters"]))
-        return f"tasks:TASKS[{self.task}]", f"training.methods:METHODS[{methods}]"
+        return f"tasks:TASKS[{self.task}]", f"training.methods:METHODS[{methods}]", loss
 
 
 class RunTable:

@@ -1,7 +1,8 @@
 """Cross-lingual adjustment: word alignment regularised on English (Efimov et al. 2022, Eq. 1).
 
-The loss is ``sum ||f(s) - f(t)||^2`` over aligned pairs plus ``sum ||f(s) - f0(s)||^2`` over the
-English words, f0 being the encoder before adjustment. As f0 is fixed, its English vectors are
+The loss is ``sum ||f(s) - f(t)||^2`` over aligned pairs, or another of
+:data:`mbert_atlas.config.training.LOSSES`, plus ``sum ||f(s) - f0(s)||^2`` over the English words,
+f0 being the encoder before adjustment. As f0 is fixed, its English vectors are
 computed once for the sampled sentences and read from disk during training.
 """
 
@@ -16,7 +17,7 @@ import torch
 from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import create_array
-from mbert_atlas.config.training import Adjustment
+from mbert_atlas.config.training import LOSSES, Adjustment
 from mbert_atlas.encoders.hidden_states import Aggregation, padding_id, pool_words
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.encoders.masks import additive_mask
@@ -29,6 +30,7 @@ from mbert_atlas.tasks.base import Batch, Objective, Weight
 from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.aligned_sentences import AlignedSentences, IntArray
 from mbert_atlas.training.loop import train
+from mbert_atlas.training.losses import Loss
 from mbert_atlas.training.trimming import restore_words
 from mbert_atlas.training.word_pairs import WordPairs, open_pairs
 
@@ -36,12 +38,12 @@ _logger = logging.getLogger(__name__)
 
 
 def alignment_terms(
-    encoder: Any, batch: Batch, kind: Aggregation
+    encoder: Any, batch: Batch, kind: Aggregation, loss: Loss
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return both terms of Eq. 1 for a micro-batch, sums of weighted squared norms.
+    """Return both terms of Eq. 1 for a micro-batch, weighted sums.
 
-    The distance of aligned pairs and the regulariser of English, float32 scalars, in the encoder's
-    last layer; without a ``reference`` in the batch the regulariser is zero.
+    The loss of aligned pairs and the regulariser of English, float32 scalars, in the encoder's last
+    layer; without a ``reference`` in the batch the regulariser is zero.
     """
     hidden = encoder(
         input_ids=batch["input_ids"], attention_mask=additive_mask(batch["attention_mask"])
@@ -53,9 +55,8 @@ def alignment_terms(
     source, target = (
         pool_words(hidden, start, end, row, kind, places) for start, end, row, places in words
     )
-    difference = source.index_select(0, batch["pair_source"]) - target
-    # Products and sums, not a matrix product, which autocast would compute in bf16.
-    distance = (difference.square().sum(-1) * batch["pair_weight"]).sum()
+    of_pairs = loss(source.index_select(0, batch["pair_source"]), target)
+    distance = (of_pairs * batch["pair_weight"]).sum()
     if "reference" not in batch:
         return distance, torch.zeros_like(distance)
     moved = source - batch["reference"].float()
@@ -67,6 +68,7 @@ class AdjustmentObjective(Objective):
 
     def __init__(self, specification: Adjustment) -> None:
         self._aggregation: Aggregation = specification.aggregation
+        self._loss: Loss = LOSSES.load(specification.loss)
         self._per_sentence = specification.reduction == "sum"
 
     def weight(self, batch: Batch) -> float:
@@ -75,7 +77,7 @@ class AdjustmentObjective(Objective):
 
     def loss(self, model: Any, batch: Batch, step_weight: Weight) -> torch.Tensor:
         """Return the micro-batch's part of the step's loss."""
-        distance, regulariser = alignment_terms(model, batch, self._aggregation)
+        distance, regulariser = alignment_terms(model, batch, self._aggregation, self._loss)
         return (distance + regulariser) / (step_weight if self._per_sentence else 1.0)
 
 

@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from PIL import Image
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.separation import separation
-from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import save_figure
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.figures.style import GROUP_COLOURS, figure_style, save_figure
 from mbert_atlas.figures.transfer import read_scores, scores_by_language, transfer_plot
 
 
@@ -187,3 +188,42 @@ def test_scores_by_language_have_the_first_metric_of_each_task() -> None:
         ["xnli", "original", "ru", 60.0],
         ["ner", "adjusted", "hi", 40.0],
     ]
+
+
+def test_a_style_sheet_overrides_the_style_of_all_figures(tmp_path: Path) -> None:
+    sheet = tmp_path / "journal.mplstyle"
+    sheet.write_text(
+        "font.family: STIXGeneral\naxes.titlesize: 13\nsavefig.dpi: 50\n"
+        "axes.prop_cycle: cycler('color', ['112233', '445566'])\n"
+    )
+    before = dict(mpl.rcParams)
+    with figure_style(sheet):
+        figure = transfer_plot(transfer(), title="t", value_label="v")
+        save_figure(figure, tmp_path / "sheet")
+    plain = transfer_plot(transfer(), title="t", value_label="v")
+    save_figure(plain, tmp_path / "plain")
+    assert dict(mpl.rcParams) == before
+    drawn = {line.get_color() for line in figure.axes[0].lines}
+    assert {"#112233", "#445566"} <= drawn
+    assert not {GROUP_COLOURS[0]} & drawn
+    title, ours = (it.axes[0].title for it in (figure, plain))
+    assert (title.get_fontname(), title.get_fontsize()) == ("STIXGeneral", 13)
+    assert (ours.get_fontname(), ours.get_fontsize()) == ("DejaVu Sans", 10)
+    widths = [Image.open(tmp_path / f"{name}.png").width for name in ("sheet", "plain")]
+    assert widths == [7.2 * 50, 7.2 * 130]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("font.size: 8\nfont.siz: 9\n", r"Bad key font.siz in file .*, line 2 .*; write `key: val"),
+        ("axes.labelsize: giant\n", r"Bad value in file .*line 1 .*not a valid font size"),
+        ("fonts\n", r"Missing colon in file .*, line 1"),
+        (None, "no such file; correct the path"),
+    ],
+)
+def test_a_style_sheet_with_a_mistake(tmp_path: Path, text: str | None, sentence: str) -> None:
+    if text:
+        (tmp_path / "a.mplstyle").write_text(text)
+    with pytest.raises(DataError, match=sentence), figure_style(tmp_path / "a.mplstyle"):
+        pass

@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from mbert_atlas.analysis import logistic
+from mbert_atlas.analysis import lbfgs
 from mbert_atlas.analysis.logistic import fit_regressions
 
 GROUPS, SIZE, DIMS = 12, 150, 8
@@ -51,7 +51,7 @@ def test_it_converges_to_what_scikit_learn_finds(
 def test_regressions_that_do_not_converge_are_counted(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logistic, "_MOST_STEPS", 1)
+    monkeypatch.setattr(lbfgs, "_MOST_STEPS", 1)
     with caplog.at_level(logging.WARNING):
         fit_regressions(*toy(0.5), tolerance=1e-9)
     assert "9 of 9 regressions did not converge" in caplog.text

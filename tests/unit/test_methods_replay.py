@@ -22,6 +22,7 @@ from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
 from mbert_atlas.training.adjustment import alignment_terms, sample_sentences
 from mbert_atlas.training.aligned_sentences import AlignedSentences
+from mbert_atlas.training.losses.squared_distance import squared_distance
 from mbert_atlas.training.methods.replay import AlignmentReplay
 from mbert_atlas.training.word_pairs import open_pairs
 
@@ -91,7 +92,7 @@ def test_groups_of_a_sample_are_added_up(two_sentences: Path) -> None:  # noqa: 
         replay = Replay(sentences=6, group_size=size)
         made = _by_hand(examples, adjustment, replay)
         batch = made.collate(np.zeros(6, dtype=np.int64))  # equal sentences, equal groups
-        losses.append(sum(alignment_terms(model, batch, "mean")).item())
+        losses.append(sum(alignment_terms(model, batch, "mean", squared_distance)).item())
     assert losses[0] == pytest.approx(3 * losses[1])
 
 
@@ -129,7 +130,8 @@ def test_reference_is_the_original_and_is_made_once(
     made = _prepared(tmp_path, adjustment)
     batch = made.collate(made.sample(0))
     model = load_encoder(encoder).eval()
-    assert alignment_terms(model, batch, "mean")[1].item() < 1e-4  # at the original: zero
+    terms = alignment_terms(model, batch, "mean", squared_distance)
+    assert terms[1].item() < 1e-4  # at the original: zero
     monkeypatch.delattr(AlignedSentences, "compute_reference")
     assert isinstance(_prepared(tmp_path, adjustment).examples.reference, np.memmap)
     # Another encoder or another aggregation would need separate vectors.

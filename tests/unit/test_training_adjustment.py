@@ -28,6 +28,7 @@ from mbert_atlas.training.adjustment import (
     switch_off_dropout,
 )
 from mbert_atlas.training.aligned_sentences import AlignedSentences
+from mbert_atlas.training.losses.squared_distance import squared_distance
 from mbert_atlas.training.word_pairs import open_pairs
 
 torch.set_num_threads(1)
@@ -100,7 +101,7 @@ def test_equation_1_by_hand(two_sentences: Path) -> None:
         step_weight = objective.weight(batch)
         assert step_weight == 2
         for pull, regulariser in values:
-            terms = alignment_terms(model, batch, "mean")
+            terms = alignment_terms(model, batch, "mean", squared_distance)
             scale = 2 if specification is corrected else 1
             assert terms[0].item() / scale == pytest.approx(pull)
             assert terms[1].item() / scale == pytest.approx(regulariser)
@@ -281,7 +282,9 @@ def test_adjusting_brings_translations_together(tmp_path: Path, protocol: Any) -
         model = load_encoder(tmp_path / name)
         examples = _examples(model, held_out, corrected_adjustment(special_tokens="none"))
         with torch.no_grad():
-            pull, _ = alignment_terms(model, examples.collate(np.arange(40)), "mean")
+            pull, _ = alignment_terms(
+                model, examples.collate(np.arange(40)), "mean", squared_distance
+            )
         distances.append(float(pull))
         assert load_tokenizer(tmp_path / name).vocab_size == model.config.vocab_size
         assert model.config.hidden_dropout_prob == pytest.approx(0.1)

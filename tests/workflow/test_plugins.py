@@ -16,7 +16,7 @@ from test_reruns import OPTIONS, TRAINING, changed, edit, planned, results
 pytestmark = pytest.mark.workflow
 __all__ = ["edit", "results"]  # fixtures
 ALL = files_in("CONTRIBUTING.md")
-FILES = {path: text for path, text in ALL.items() if re.search("topic|head_decay", path)}
+FILES = {path: text for path, text in ALL.items() if re.search("topic|head_decay|contrast", path)}
 LINES = {path[4:]: text for path, text in ALL.items() if path.startswith("add:")}
 
 
@@ -33,8 +33,8 @@ def add_plugins(folder):
 
 
 def test_the_snippets_are_there():
-    assert len(FILES) == 7
-    assert len(LINES) == 4
+    assert len(FILES) == 8
+    assert len(LINES) == 5
 
 
 def test_adding_them_reruns_nothing(results):

@@ -56,6 +56,7 @@ rule render_figure:
         drawn=job.drawing,
         reported=job.reported_beside,
         intervals=job.intervals_of,
+        style=plan.config.figure_style and plan.with_content(plan.config.figure_style),
         title=lambda w: plan.artifact_of[w.name][1].title,
         caption=job.caption,
         code=job.drawing_code,

@@ -46,7 +46,7 @@ rule adjust:
     params:
         specification=job.runs.specification,
         state=f"{plan.results}/state/{{run}}/seed{{seed}}",
-        code=plan.code("adjust"),
+        code=job.adjusting_code,
     script:
         "../scripts/adjust.py"
 

@@ -5,7 +5,7 @@ from workflow.job import set_up
 
 with set_up(snakemake):
     from mbert_atlas.cells import with_files
-    from mbert_atlas.figures.style import save_figure
+    from mbert_atlas.figures.style import figure_style, save_figure
     from mbert_atlas.registry import resolve
 
     params, drawn = snakemake.params, snakemake.params.drawn
@@ -20,5 +20,6 @@ with set_up(snakemake):
         measurement, resamples = Path(files.get("scores", cells[0].path)), Path(files["resamples"])
         languages = params.intervals["languages"]
         also["intervals"] = measured_intervals(measurement, resamples, stated, languages)
-    figure = resolve(drawn["function"])(cells, **drawn["options"], **also)
-    save_figure(figure, Path(snakemake.output[0]).with_suffix(""), params.caption)
+    with figure_style(params.style and params.style["path"]):
+        figure = resolve(drawn["function"])(cells, **drawn["options"], **also)
+        save_figure(figure, Path(snakemake.output[0]).with_suffix(""), params.caption)

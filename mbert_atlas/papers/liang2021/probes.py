@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.analysis.clustering import linkage_agreement
-from mbert_atlas.analysis.logistic import pairwise_accuracies, split
+from mbert_atlas.analysis.identification import pairwise_accuracies, split
 from mbert_atlas.analysis.typology import TypologyProbe
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.config.base import PROTOCOLS, Protocol

@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 from mbert_atlas.config.methods.replay import Replay
-from mbert_atlas.config.training import Adjustment
+from mbert_atlas.config.training import LOSSES, Adjustment
 from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.encoders.precision import Precision, autocast, to_device
 from mbert_atlas.errors import DataError
@@ -101,10 +101,12 @@ class AlignmentReplay(Method):
         """Return a step's ``alpha * distance + regulariser``, or ``alpha`` times both, float32."""
         device = next(encoder.parameters()).device
         batch = to_device(self.collate(self.sample(step)), device)
-        drops = self._adjustment.dropout_in_training
-        mode = nullcontext() if drops else _evaluation_mode(encoder)
+        adjustment = self._adjustment
+        mode = nullcontext() if adjustment.dropout_in_training else _evaluation_mode(encoder)
         with autocast(self._precision, device), mode:
-            distance, regulariser = alignment_terms(encoder, batch, self._adjustment.aggregation)
+            distance, regulariser = alignment_terms(
+                encoder, batch, adjustment.aggregation, LOSSES.load(adjustment.loss)
+            )
         alpha = self._replay.alpha
         return alpha * distance + (alpha if self._replay.scope == "both" else 1.0) * regulariser
 

@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import v_measure_score
 
-from mbert_atlas.analysis.logistic import split
+from mbert_atlas.analysis.identification import split
 from mbert_atlas.analysis.subspaces import find_directions
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.errors import AtlasError
