@@ -127,7 +127,7 @@ class WorkflowPlan(Parameters):
         return self.code("adjust", *self.runs[run].code)
 
     def finetuning_code(self, run: str) -> str:
-        """Return the fingerprint of fine-tuning with the task, the methods and the loss of a run."""
+        """Return the fingerprint of fine-tuning with a run's task, methods and loss."""
         return self.code("finetune", *self.runs[run].code)
 
     def measuring_code(self, name: str) -> str:
