@@ -106,8 +106,8 @@ class Gate(ConfigModel):
     case, lies inside the region by its 95% interval. A case without such numbers does not count.
     """
 
-    otherwise: str
-    """Why a case does not count, such as "NLI is at chance"; pages show the effect after it."""
+    otherwise: str = Field(pattern=r"[\w)]$")
+    """Why a case does not count, such as "NLI is at chance"; a colon and the effect follow."""
     of: Cells = Field({}, description="What all cells of the effect have in common.")
     effect: Difference = Field(description="The effect, as in a claim.")
     by: list[Column] = Field([], description="Columns in which it has the names of the case.")

@@ -72,6 +72,12 @@ def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
             "line 1, key differences.0: 'delta' is not defined as condition of toy2020",
         ),
         ("claims:", "tasks: {nli: xnli}\nclaims:", "line 1, key tasks.nli: 'xnli' is not defined"),
+        (
+            "claims:",
+            "gates: {x: {otherwise: 'at chance:', effect: {plus: {}}, expect: {above: 0}}}\n"
+            "claims:",
+            "line 1, key gates.x.otherwise: String should match",
+        ),
     ],
 )
 def test_mistakes_are_named_with_file_and_line(
