@@ -74,9 +74,9 @@ def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
         ("claims:", "tasks: {nli: xnli}\nclaims:", "line 1, key tasks.nli: 'xnli' is not defined"),
         (
             "claims:",
-            "gates: {nli: {otherwise: 'NLI is at chance:', effect: {plus: {}}, expect: {above: 0}}}\n"
+            "gates: {x: {otherwise: 'at chance:', effect: {plus: {}}, expect: {above: 0}}}\n"
             "claims:",
-            "line 1, key gates.nli.otherwise: String should match",
+            "line 1, key gates.x.otherwise: String should match",
         ),
     ],
 )
