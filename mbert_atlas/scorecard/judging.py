@@ -21,7 +21,7 @@ from mbert_atlas.scorecard.gates import references
 from mbert_atlas.scorecard.results import Results, read_results
 from mbert_atlas.scorecard.verdicts import verdicts
 
-_MEASUREMENTS, _RESAMPLES = "measurements.csv.xz", "measurements.resamples.parquet"
+MEASUREMENTS, _RESAMPLES = "measurements.csv.xz", "measurements.resamples.parquet"
 """Files of a published copy with all measurements, and with the resamples that claims need."""
 _STEPS = 128
 """Resamples of a published copy are rounded to a power of two, at most this part of their standard
@@ -61,7 +61,7 @@ class Judging:
 
     def files(self, results: Results) -> tuple[list[Path], list[Path]]:
         """Return the files with measurements and with resamples behind a folder's claims."""
-        if (packed := results.folder / _MEASUREMENTS).is_file():
+        if (packed := results.folder / MEASUREMENTS).is_file():
             return [packed], [results.folder / _RESAMPLES]
         paths = sorted(results.root.glob("measurements/*/*.csv"))
         if results.folder.name == "highlights":
@@ -79,7 +79,7 @@ class Judging:
         """Write all measurements of a folder's claims to another, and the resamples they need."""
         measurements, resamples = self.files(results)
         texts = [read_text(path) for path in measurements]
-        with lzma.open(folder / _MEASUREMENTS, "wt", encoding="utf-8", newline="") as stream:
+        with lzma.open(folder / MEASUREMENTS, "wt", encoding="utf-8", newline="") as stream:
             for number, text in enumerate(texts):
                 stream.write(text if number == 0 else text.partition("\n")[2])
         used = {

@@ -17,9 +17,8 @@ from PIL import Image
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_text
-from mbert_atlas.scorecard.judging import Judging, differing
+from mbert_atlas.scorecard.judging import MEASUREMENTS, Judging, differing
 from mbert_atlas.scorecard.results import COMPARABLE, ENCODER, FACTS, Results, read_results
-from mbert_atlas.scorecard.rules import NO_REPORTED_VALUE
 from mbert_atlas.scorecard.templates import Setting, natural
 from mbert_atlas.scorecard.verdicts import DECIDED, NOT_APPLICABLE, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
@@ -37,7 +36,9 @@ _LINK = re.compile(r'<a href="([^":#]+)(?:#[^"]*)?"[^>]*>(.*?)</a>', re.DOTALL)
 _FILES = re.compile(r'<(p|span) class="files">(?:(?!<a |</\1>).)*</\1>', re.DOTALL)
 _IMAGE = re.compile(r'<img src="([^":#]+)"[^>]*>')
 _ADDITIONAL = re.compile(r"<details><summary>Additional results</summary>.*?</details>", re.DOTALL)
-_IN_TABLE = '<p class="soft">Additional results: <a href="../scorecard.csv">scorecard.csv</a></p>'
+_IN_TABLE = (
+    f'<p class="soft">Additional results: <a href="../{MEASUREMENTS}">{MEASUREMENTS}</a></p>'
+)
 _SMALLER, _SMALLEST = 0.8, 0.3  # width of pictures: at each step, and the least, of the original
 
 
@@ -45,7 +46,7 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
     """Copy index, pages of papers, tables, pictures and measurements of a run to ``output``.
 
     Pages link to the pictures of the copy, as PNG, and to nothing that is not in it; they leave
-    additional results to ``scorecard.csv``. ``run.json``, ``README.md`` and the index state what
+    additional results to the measurements. ``run.json``, ``README.md`` and the index state what
     the run is and its ``hardware``, by default this machine's. Pictures are reduced until the copy
     has at most :data:`MOST_BYTES`. Raises a DataError as :func:`.results.read_results`, if there is
     no index, if the copy is too large with small pictures, if its measurements give other verdicts
@@ -71,6 +72,7 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
                 if (source / name).is_file():
                     _copy(source / name, copy / name)
         _shorten(copy / "scorecard.csv")
+        judging.pack(results, copy)
         if (config := copy / "config.yaml").is_file():
             config.write_text(_OF_THIS_MACHINE.sub("", read_text(config)), encoding="utf-8")
         pages = _Pages(results, copy)
@@ -91,7 +93,6 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
         readme = _readme(results, facts, copy, judging.languages)
         (copy / "README.md").write_text(readme, encoding="utf-8")
         (copy / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        judging.pack(results, copy)
         if names := differing(results.claims, judging.again(replace(results, folder=copy))):
             problem = f"{len(names)} verdicts or intervals are others than those of the "
             problem += f"measurements, such as {names[0]}"
@@ -101,16 +102,15 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
 
 
 def _shorten(scorecard: Path) -> None:
-    """Leave the rows of a scorecard that have a number of the run, without what these imply.
+    """Leave the rows of a scorecard that have a reported number and one of the run.
 
-    That is the difference to the reported number, and the verdict where there is none; ``reason``
-    is about other rows.
+    They are left without ``reason``, which is about other rows, and without the difference of both.
     """
     if scorecard.is_file():
         rows = pd.read_csv(scorecard, dtype=str, keep_default_na=False)
         has_number = (rows[[f"{protocol}_mean" for protocol in PROTOCOLS]] != "").any(axis=1)
         derived = ["reason", *(f"{protocol}_difference" for protocol in PROTOCOLS)]
-        rows = rows[has_number].drop(columns=derived).replace(NO_REPORTED_VALUE, "")
+        rows = rows[has_number & (rows["reported"] != "")].drop(columns=derived)
         rows.to_csv(scorecard, index=False, lineterminator="\n")
 
 
