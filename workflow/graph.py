@@ -12,8 +12,9 @@ from workflow.dryrun import planned
 
 _PAGE = """# The rules by stage
 
-All rules that the demo runs, by the file in `workflow/rules/` that has them. An arrow means that a stage reads what another one
-makes; arrows that follow from others are left out. `make graph` writes this page; `snakemake --rulegraph` draws every rule.
+All rules that the demo runs, by the file in `workflow/rules/` that has them. An arrow means that a
+stage reads what another one makes; arrows that follow from others are left out. `make graph` writes
+this page; `snakemake --rulegraph` draws every rule.
 
 ```mermaid
 flowchart TD
