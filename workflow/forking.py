@@ -10,7 +10,9 @@ that need the network; in other environments; and if there is a GPU, or few jobs
 import logging
 import os
 import runpy
+import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -18,9 +20,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import psutil
 from snakemake.api import ExecutorPluginRegistry
 from snakemake.benchmark import BenchmarkRecord, benchmarked, write_benchmark_records
-from snakemake.exceptions import SpawnedJobError
+from snakemake.exceptions import SpawnedJobError, WorkflowError
 from snakemake.executors.local import Executor
 from snakemake.iocontainers import Snakemake
 
@@ -107,13 +110,18 @@ class ForkingExecutor(Executor):  # type: ignore[misc]
         record = BenchmarkRecord()
         with _lock:
             _start_server()
-            process.start()
+            try:
+                process.start()
+            except (EOFError, OSError) as error:
+                raise WorkflowError(f"No script can start by a fork: {error}.") from None
         RUNNING.add(process)
         with benchmarked(process.pid if job.benchmark else False, record):
             wait([process.sentinel])
         RUNNING.discard(process)
         with _lock:
             process.join()
+        with suppress(psutil.Error):  # if what it was forked from was killed, it may still run
+            psutil.Process(process.pid).wait()
         if process.exitcode:
             raise SpawnedJobError
         if job.benchmark:
@@ -134,6 +142,7 @@ def _start_server() -> None:
 
 def run_script(script: str, snakemake: Snakemake, environment: Mapping[str, str]) -> None:
     """Do what ``python script`` does, after a fork."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ.update(environment)
     logging.root.handlers.clear()
     runpy.run_path(script, {"snakemake": snakemake}, "__main__")

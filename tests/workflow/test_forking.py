@@ -68,11 +68,15 @@ sys.path.insert(0, "{ROOT}")
 from workflow.job import set_up
 
 with set_up(snakemake):
-    import os, signal
+    import os, signal, time
     from pathlib import Path
 
     with open("starts", "a") as stream:
         stream.write("x")
+    if Path("orphaned").exists():
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(2)
+        Path("survived").touch()
     if Path("killed").exists():
         os.kill(os.getpid(), signal.SIGKILL)
     if Path("wrong").exists():
@@ -134,6 +138,14 @@ def test_scripts_of_several_threads_are_started(folder):
     report, _ = reported(folder, "forks=1", "threads=2")
     assert not report["is_forked"]
     assert {*report["libraries"].values(), report["torch"]} == {2}
+
+
+def test_a_script_is_waited_for_even_if_its_parent_is_killed(folder):
+    (folder / "orphaned").touch()
+    done = start(folder, "end", "--config", "forks=1")
+    assert done.returncode != 0
+    assert (folder / "survived").exists()
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("end", ["killed", "wrong"])
