@@ -12,7 +12,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from mbert_atlas import papers
-from workflow import outcome
+from workflow import forking, outcome
 from workflow.console import show_progress
 from workflow.plan import make_plan
 from workflow.slurm import install
@@ -50,6 +50,7 @@ job = ByWildcards(plan)  # inputs and parameters that wildcards decide
 
 if workflow.is_main_process:
     install()  # the SLURM executor that survives what clusters do
+    forking.install(HOME / "workflow/scripts")  # the local one whose scripts start by a fork
 
 
 pathvars:

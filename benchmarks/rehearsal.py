@@ -181,7 +181,7 @@ def prepare(copy: Path, stand_ins: Path, options: argparse.Namespace) -> None:
     (stand_ins / "settings.json").write_text(json.dumps(settings))
     (stand_ins / "outputs.py").write_text(OUTPUTS)
     pq.write_table(pa.table({"column": pa.array([], pa.int32())}), stand_ins / "empty.parquet")
-    for script in (copy / "workflow/scripts").glob("*.py"):
+    for script in (copy / "workflow/scripts").rglob("*.py"):
         script.write_text(SCRIPT.format(folder=str(stand_ins)))
     program = stand_ins / "slurm.py"
     program.write_text(SLURM.format(python=sys.executable, folder=str(stand_ins)))

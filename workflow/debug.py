@@ -18,7 +18,8 @@ from typing import Any
 from snakemake.cli import parse_config
 from snakemake.iocontainers import Snakemake
 
-from workflow.dryrun import ROOT, planned
+from workflow.dryrun import planned
+from workflow.forking import script_of, snakemake_of
 
 
 def job(
@@ -34,21 +35,9 @@ def job(
         job, *others = workflow.dag.targetjobs
         if others or not job.rule.script:
             sys.exit(f"{target}: no script makes it. Name a file that a rule with a script makes.")
-        snakemake = Snakemake(
-            job.input,
-            job.output,
-            job.params,
-            job.wildcards,
-            job.threads,
-            job.resources,
-            type(job.log)(),  # so that it prints here
-            workflow.globals["config"],
-            job.rule.name,
-            None,
-            str(ROOT / "workflow/scripts"),
-        )
-    snakemake = pickle.loads(pickle.dumps(snakemake))  # as in a script
-    snakemake.script = ROOT / "workflow/scripts" / Path(job.rule.script).name
+        snakemake = pickle.loads(pickle.dumps(snakemake_of(job)))  # as in a script
+    snakemake.log = type(snakemake.log)()  # so that it prints here
+    snakemake.script = script_of(job)
     return snakemake
 
 

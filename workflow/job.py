@@ -39,6 +39,11 @@ def read_note(log: str | Path) -> dict[str, Any]:
     return note
 
 
+def is_fetch(rule: str) -> bool:
+    """Return whether the jobs of a rule need the network; a module may add a prefix to its name."""
+    return "fetch" in rule or rule.endswith("check_sources")
+
+
 @contextmanager
 def set_up(snakemake: Any) -> Iterator[dict[str, Any]]:
     """Run the body of a script with output, warnings and tracebacks in ``snakemake.log``.
@@ -49,9 +54,7 @@ def set_up(snakemake: Any) -> Iterator[dict[str, Any]]:
     take long belong in the body: the environment that libraries read then is set up before.
     Without a log (see `debug.py`) nothing is redirected, and errors are raised.
     """
-    # A module may add a prefix.
-    fetches = "fetch" in snakemake.rule or snakemake.rule.endswith("check_sources")
-    _set_environment(snakemake.threads, offline=not fetches)
+    set_environment(snakemake.threads, offline=not is_fetch(snakemake.rule))
     options = {key: it for key, it in snakemake.params.items() if key not in ("code", "state")}
     if not snakemake.log:
         yield options
@@ -105,7 +108,7 @@ def _explained(error: BaseException, snakemake: Any) -> tuple[str, str, str]:
     return how, sentence, sentence
 
 
-def _set_environment(threads: int, offline: bool) -> None:
+def set_environment(threads: int, offline: bool) -> None:
     """Set what libraries read when they are imported; Snakemake set OpenMP's thread count."""
     # Imports create hundreds of thousands of lasting objects, which the collector would traverse
     # again and again: a fifth of the import time of torch and transformers.

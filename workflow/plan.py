@@ -107,7 +107,7 @@ class WorkflowPlan(Parameters):
     def code(self, script: str, *uses: str) -> str:
         """Return a fingerprint of a rule's code, which is a rerun trigger.
 
-        The script is one of ``workflow/scripts``; it ``uses`` what it calls by name, as
+        The script is a module in ``workflow/scripts``; it ``uses`` what it calls by name, as
         ``module:name`` in ``mbert_atlas``.
         """
         roots = (f"workflow.scripts.{script}:", *(f"mbert_atlas.{name}" for name in uses))

@@ -23,6 +23,7 @@ from snakemake.exceptions import WorkflowError
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.locks import take_lock
+from workflow.forking import RUNNING
 from workflow.job import note_of, read_note
 
 Shortage = Literal["time", "memory", "nothing"] | None
@@ -82,7 +83,7 @@ def forward(signals: Collection[int]) -> None:
     def listen() -> None:
         while number := os.read(reader, 1):
             if number[0] in signals:
-                for script in _scripts():
+                for script in (*_scripts(), *RUNNING):
                     script.terminate()
 
     threading.Thread(target=listen, daemon=True).start()

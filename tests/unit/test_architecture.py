@@ -162,15 +162,18 @@ def test_rules_are_literal() -> None:
 
 
 def test_every_rule_has_its_script() -> None:
-    """Named like the rule, as is the code in its fingerprint; a script of no rule is no script."""
-    block = r"^ *rule (\w+):\n((?: .*\n|\n)*?) +script:\n +\"\.\./scripts/(\w+)\.py\""
-    code = re.compile(r"code=(?:plan\.code\(|job\(plan\.dataset_code, script=)\"(\w+)\"")
-    rules = [rule for path in RULES for rule in re.findall(block, path.read_text(), re.MULTILINE)]
-    assert len(rules) > 50
-    for name, text, script in rules:
-        assert {name, *code.findall(text)} == {script}
-    files = {path.stem for path in (ROOT / "workflow/scripts").glob("*")} - {"__pycache__"}
-    assert files == {name for name, *_ in rules} | {"miniature"}  # a rule with a computed name
+    """Named like the rule, as is the code of its fingerprint; a paper has a folder of them."""
+    block = r'^ *rule (\w+):\n((?: .*\n|\n)*?) +script:\n +"\.\./scripts/([\w/]+)\.py"'
+    code = re.compile(r'code=(?:plan\.code\(|job\(plan\.dataset_code, script=)"([\w.]+)"')
+    scripts = {"miniature"}  # a rule with a computed name
+    for path in RULES:
+        folder = f"{path.stem}/" if path.stem in PAPERS else ""
+        for name, text, script in re.findall(block, path.read_text(), re.MULTILINE):
+            named = {found.replace(".", "/") for found in code.findall(text)}
+            assert {f"{folder}{name}", *named} == {script}
+            scripts.add(script)
+    base = ROOT / "workflow/scripts"
+    assert {str(path.relative_to(base).with_suffix("")) for path in base.rglob("*.py")} == scripts
 
 
 @pytest.mark.parametrize(

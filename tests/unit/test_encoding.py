@@ -212,7 +212,7 @@ NEED_TORCH = {
 NEED_TRANSFORMERS = {"train_tokenizer"}  # to write a tokenizer's files
 JOBS = {
     path.stem: ast.parse(path.read_text(encoding="utf-8"))
-    for path in (ROOT / "workflow/scripts").glob("*.py")
+    for path in (ROOT / "workflow/scripts").rglob("*.py")
 }
 
 

@@ -102,7 +102,10 @@ def unused(): return 1
 """,
     "mbert_atlas/text/lines.py": "def split(x): return x\ndef join(x): return [x]",
 }
-JOBS = [f"workflow.scripts.{path.stem}:" for path in (ROOT / "workflow/scripts").glob("*.py")]
+JOBS = [
+    f"{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}:"
+    for path in (ROOT / "workflow/scripts").rglob("*.py")
+]
 COUNTS = {
     "script": (SCRIPT, 'get("a")', 'get("b")'),
     "module of the workflow": ("workflow/shared.py", "made as tool", "mark as tool"),

@@ -21,10 +21,14 @@ SNAKEFILE = f"""
 import sys
 
 sys.path.insert(0, "{ROOT}")
+from pathlib import Path
 from workflow.supervision import supervise
 
 onstart:
     supervise(workflow, logger, "results")
+if config.get("forks"):
+    from workflow import forking
+    forking.install(Path("."), preload="json", least_jobs=1)
 from workflow.supervision import growth
 
 rule job:
@@ -103,12 +107,20 @@ def wait_for(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("number", "mode"),
-    [(signal.SIGTERM, "default"), (signal.SIGINT, "default"), (signal.SIGTERM, "remote")],
+    [
+        (signal.SIGTERM, "default"),
+        (signal.SIGINT, "default"),
+        (signal.SIGTERM, "remote"),
+        (signal.SIGTERM, "forks"),
+        (signal.SIGINT, "forks"),
+    ],
 )
 def test_a_signal_to_snakemake_reaches_the_script(folder, number, mode) -> None:
     """``remote`` is the Snakemake that SLURM starts, the only process that a step's signal gets."""
     (folder / "patience").touch()
-    start = Start(folder, "--mode", mode)
+    forks = ["--config", "forks=1"] if mode == "forks" else []
+    mode = "default" if forks else mode
+    start = Start(folder, "--mode", mode, *forks)
     wait_for(folder / "began")
     os.kill(start.process.pid, number)
     code, said = start.end()

@@ -27,9 +27,9 @@ rule probe_languages:
         probing=job(liang.probing, plan=plan),
         seeds=job(liang.seeds_of, plan=plan),
         genera={language.code: language.genus for language in plan.languages},
-        code=plan.code("probe_languages"),
+        code=plan.code("liang2021.probe_languages"),
     script:
-        "../scripts/probe_languages.py"
+        "../scripts/liang2021/probe_languages.py"
 
 
 rule classify_in_subspaces:
@@ -57,6 +57,6 @@ rule classify_in_subspaces:
         layer=plan.config.liang2021.layers,
         maximum_vectors=plan.config.liang2021.removal.maximum_vectors,
         seeds=plan.config.seeds[: plan.config.liang2021.probing.seeds],
-        code=plan.code("classify_in_subspaces"),
+        code=plan.code("liang2021.classify_in_subspaces"),
     script:
-        "../scripts/classify_in_subspaces.py"
+        "../scripts/liang2021/classify_in_subspaces.py"

@@ -20,9 +20,9 @@ rule encode_parallel:
     params:
         languages=["en", *liu2020.translation.languages],
         max_length=liu2020.translation.max_length,
-        code=plan.code("encode_parallel"),
+        code=plan.code("liu2020.encode_parallel"),
     script:
-        "../scripts/encode_parallel.py"
+        "../scripts/liu2020/encode_parallel.py"
 
 
 rule translate_tokens:
@@ -48,9 +48,9 @@ rule translate_tokens:
         shown=lambda w: liu2020.translation.shown_sentences.get(w.target, []),
         random_layers=[liu2020.translation.rate_layer],
         seeds=plan.config.seeds,
-        code=plan.code("translate_tokens"),
+        code=plan.code("liu2020.translate_tokens"),
     script:
-        "../scripts/translate_tokens.py"
+        "../scripts/liu2020/translate_tokens.py"
 
 
 rule sample_translations:
@@ -71,9 +71,9 @@ rule sample_translations:
         shown=liu2020.translation.shown_sentences,
         layer=liu2020.translation.rate_layer,
         weights=liu2020.translation.best_of,
-        code=plan.code("sample_translations"),
+        code=plan.code("liu2020.sample_translations"),
     script:
-        "../scripts/sample_translations.py"
+        "../scripts/liu2020/sample_translations.py"
 
 
 rule classify_shifted:
@@ -95,6 +95,6 @@ rule classify_shifted:
     params:
         datasets=liu2020.shifted_datasets,
         shift=liu2020.transfer.model_dump(include={"layer", "weights", "languages"}),
-        code=plan.code("classify_shifted", "tasks:TASKS[nli]"),
+        code=plan.code("liu2020.classify_shifted", "tasks:TASKS[nli]"),
     script:
-        "../scripts/classify_shifted.py"
+        "../scripts/liu2020/classify_shifted.py"
