@@ -15,6 +15,7 @@ from mbert_atlas import papers
 from workflow import outcome
 from workflow.console import show_progress
 from workflow.plan import make_plan
+from workflow.repeated import work_out_once
 from workflow.slurm import install
 from workflow.start import check_start, check_targets
 from workflow.supervision import supervise
@@ -133,5 +134,8 @@ onstart:
 onerror:
     outcome.report_failures(workflow, plan, logger)
 
+
+if workflow.is_main_process:
+    work_out_once(workflow)
 
 check_targets(workflow, plan)
