@@ -1,4 +1,4 @@
-"""CPU seconds before the work starts: planning, imports, jobs, whole runs; against another checkout.
+"""CPU seconds of planning, imports, jobs and whole runs, against another checkout.
 
     python benchmarks/startup.py --against ../other
     python benchmarks/startup.py --against ../other --rows paper demo
@@ -7,7 +7,7 @@
 Checkouts are copied and take turns, with the packages of this Python. Rows are
 
 - `imports`: what the scripts and functions of a fine-tuning import before its first step;
-- `paper`, `demo`: `snakemake -n` of all targets of a preset;
+- `paper`, `demo`: `snakemake -n` of all targets of a preset; `quiet`: with `--quiet rules`;
 - `inner`: a Snakemake inside a job of a cluster, paper scale, up to the start of the script;
 - `job`: one more seed of a fine-tuning of two steps, on this machine;
 - with `--whole`, all jobs and their planning of `make demo` or `make small` from the start.
@@ -146,11 +146,12 @@ def snakemake(folder: Path, *arguments: str) -> float:
 
 
 DEMO = ["--configfile", "config/demo.yaml"]
-# As the executor for SLURM starts it in a job; this rule has no input, so that nothing is made before.
+# As the executor for SLURM starts it in a job; this rule has no input that had to exist.
 INNER = ["--mode", "remote", "--target-jobs", "write_library:", "--allowed-rules", "write_library"]
 ROWS: dict[str, Callable[[Path], float]] = {
     "imports": imports,
     "paper": partial(plan, ["--", "all"]),
+    "quiet": partial(plan, ["--quiet", "rules", "--", "all"]),
     "demo": partial(plan, [*DEMO, "--", "all"]),
     "inner": partial(plan, INNER),
     "job": job,
