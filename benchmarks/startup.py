@@ -36,6 +36,7 @@ import common
 sys.path.insert(0, str(common.ROOT / "tests/workflow"))
 
 from clone import TINY, copy_repository
+from mbert_atlas import papers
 
 # Two steps of an encoder of 4 layers.
 RUN = """
@@ -46,7 +47,7 @@ encodings: {inference: {max_length: 32}}
 runs:
   short:
     kind: finetuning
-    paper: efimov2022
+    paper: PAPER
     encoder: many
     encoding: inference
     train: multinli
@@ -107,7 +108,7 @@ def job(folder: Path) -> float:
     """Return the CPU seconds of one more seed; data are made first, once a checkout."""
     preset = folder / "startup.yaml"
     results = "results/startup/runs/short/seed{}/predictions.parquet"
-    preset.write_text(TINY + RUN)
+    preset.write_text(TINY + RUN.replace("PAPER", papers.names()[0]))
     start = ["--profile", "local", "--cores", "1", "--configfile", "config/demo.yaml", preset.name]
     if not (folder / results.format(1)).exists():
         snakemake(folder, *start, "--", results.format(1))
