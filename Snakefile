@@ -6,6 +6,7 @@ snakemake --profile slurm predict                                               
 snakemake --profile slurm PAPER_figure1                                          # one figure
 """
 
+import atexit
 import gc
 import os
 from pathlib import Path
@@ -13,8 +14,9 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 # Modules and a plan are millions of objects that all stay: looking for garbage among them took a
-# sixth of the time of a dry run at paper scale.
+# fifth of the time of a dry run at paper scale, some of it at the end of the process.
 gc.set_threshold(100_000, 50, 100)
+atexit.register(gc.freeze)
 
 from mbert_atlas import papers
 from workflow import outcome
