@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Literal
 
 
@@ -36,8 +37,12 @@ class Cell:
 
 
 def files_of(cells: Iterable[Cell]) -> list[str]:
-    """Return every file of the cells, in their order: a rule's input."""
-    return [path for cell in cells for path in [*filter(None, [cell.path]), *cell.paths.values()]]
+    """Return every file of the cells once, in the order of its first cell: a rule's input."""
+    return list(dict.fromkeys(chain.from_iterable(map(_files, cells))))
+
+
+def _files(cell: Cell) -> list[str]:
+    return [*filter(None, [cell.path]), *cell.paths.values()]
 
 
 def as_values(cells: Iterable[Cell]) -> list[dict[str, Any]]:
@@ -49,13 +54,18 @@ def as_values(cells: Iterable[Cell]) -> list[dict[str, Any]]:
 def with_files(values: Iterable[Mapping[str, Any]], files: Sequence[str]) -> list[Cell]:
     """Return the cells of :func:`as_values` with their files as a rule's input, in that order.
 
-    Raises StopIteration or ValueError if there are fewer, or more, files than the cells have.
+    Raises a ValueError if there are fewer, or more, files than the cells have.
     """
-    left = map(str, files)
-    cells = []
-    for cell in (Cell(**item) for item in values):
-        path = next(left) if cell.path else ""
-        cells.append(replace(cell, path=path, paths={role: next(left) for role in cell.paths}))
-    if (extra := next(left, None)) is not None:
-        raise ValueError(f"no cell has the file {extra}")
-    return cells
+    cells = [Cell(**item) for item in values]
+    names = files_of(cells)
+    if extra := files[len(names) :]:
+        raise ValueError(f"no cell has the file {extra[0]}")
+    paths = dict(zip(names, map(str, files), strict=True)) | {"": ""}
+    return [
+        replace(
+            cell,
+            path=paths[cell.path],
+            paths={role: paths[path] for role, path in cell.paths.items()},
+        )
+        for cell in cells
+    ]

@@ -15,7 +15,6 @@ from typing import Any
 
 from snakemake.api import SnakemakeApi
 from snakemake.exceptions import RuleException, WorkflowError, format_exception_to_string
-from snakemake.executors.dryrun import Executor as DryRun
 from snakemake.settings.enums import Quietness, RerunTrigger
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
@@ -36,8 +35,6 @@ def planned(
     The other arguments are those after ``--configfile``, ``--config`` and ``--cores``; a job gets
     no more threads than there are cores. The program exits if Snakemake can't plan the targets.
     """
-    # Quiet as it is, a dry run would describe every job: a fifth of its time.
-    DryRun.run_job_pre = lambda executor, job: None
     triggers = {RerunTrigger.MTIME, RerunTrigger.PARAMS, RerunTrigger.INPUT}  # as in the profiles
     settings = ConfigSettings(config=dict(config), configfiles=list(map(Path, configfiles)))
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:

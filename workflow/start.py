@@ -1,6 +1,5 @@
 """Checks of a start: the command line before the config, the targets after the rules."""
 
-import gc
 import re
 import sys
 from difflib import get_close_matches
@@ -37,9 +36,6 @@ def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
         )
     if not workflow.is_main_process:
         return
-    # A plan is millions of objects that all stay: looking for garbage among them took a sixth of
-    # the time of a dry run at paper scale.
-    gc.set_threshold(100_000, 50, 100)
     if _command_line(workflow):
         typed = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
         for option, spellings in _GIVEN_ONCE.items():

@@ -74,9 +74,9 @@ class ConfigModel(BaseModel):
     cannot be null.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    # Without use_attribute_docstrings, which reads the source of every model at each start: the
+    # docstrings of fields are for `mbert_atlas.config.documentation`, which reads them itself.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     only_with: ClassVar[OnlyWith] = {}
     """Keys that have an effect only if another key has one value (``...``: any)."""
 

@@ -5,11 +5,16 @@
 asserts that they agree. Presets stay as they are.
 """
 
+import ast
 import importlib
+import inspect
 import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +44,13 @@ def _lines(
     fields, absent = model.model_fields, []
     if unknown := sorted(set(values) - set(fields)):
         raise ValueError(f"{model.__name__} has no key {unknown[0]!r}, which would be lost")
+    descriptions = described(model)
     for key, field in fields.items():
         if key in values:
-            if depth == 0 or (key, field.description) not in seen:
-                yield from _comment(field.description or "", depth)
-            seen.add((key, field.description))
+            description = descriptions.get(key, "")
+            if depth == 0 or (key, description) not in seen:
+                yield from _comment(description, depth)
+            seen.add((key, description))
             yield from _entry(key, values[key], field.annotation, depth, seen)
         elif isinstance(field.default, str | int | float | tuple | list | None):
             absent.append(f"{key} ({_flow(field.default)})")
@@ -77,8 +84,33 @@ def _comment(text: str, depth: int) -> list[str]:
     return textwrap.wrap(text, _WIDTH + 2, initial_indent=pad, subsequent_indent=pad)
 
 
-class _NullableEntries(GenerateJsonSchema):
-    """JSON schema in which every entry of a mapping may be null, which removes it."""
+@cache
+def described(model: type[BaseModel]) -> dict[str, str]:
+    """Return the descriptions of a model's fields: ``Field(description=...)`` or the docstring."""
+    texts: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        with suppress(OSError, TypeError):  # made by create_model, or not in Python
+            (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+            assert isinstance(definition, ast.ClassDef)
+            for each in pairwise(definition.body):
+                match each:
+                    case (
+                        ast.AnnAssign(target=ast.Name(key)),
+                        ast.Expr(ast.Constant(str(text))),
+                    ):
+                        texts[key] = inspect.cleandoc(text)
+    fields = model.model_fields
+    return {key: text for key in fields if (text := fields[key].description or texts.get(key))}
+
+
+class _Schema(GenerateJsonSchema):
+    """JSON schema with descriptions, in which every entry of a mapping may be null: removed."""
+
+    def model_schema(self, schema: Any) -> JsonSchemaValue:
+        result = super().model_schema(schema)
+        for key, text in described(schema["cls"]).items():
+            result["properties"][key]["description"] = text
+        return result
 
     def dict_schema(self, schema: Any) -> JsonSchemaValue:
         mapping, null = super().dict_schema(schema), {"type": "null"}
@@ -94,7 +126,7 @@ def shared_schema() -> dict[str, Any]:
     A file holds a part of a config, so that nothing is required at its top, nor of families, which
     may be `like` others.
     """
-    schema = Config.model_json_schema(schema_generator=_NullableEntries)
+    schema = Config.model_json_schema(schema_generator=_Schema)
     del schema["required"]
     schema["patternProperties"] = {r"^[a-z]+\d{4}$": {"type": "object"}}  # sections of papers
     for model in ("AdjustmentRuns", "FinetuningRuns", "Search", "Choices", "Choice"):
@@ -107,7 +139,7 @@ def shared_schema() -> dict[str, Any]:
 
 def paper_schema(paper: str, section: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of a paper's config file, which extends the shared one."""
-    schema = section.model_json_schema(schema_generator=_NullableEntries)
+    schema = section.model_json_schema(schema_generator=_Schema)
     definitions = schema.pop("$defs", {})
     shared = [{"$ref": "../schema.json"}]
     return {"allOf": shared, "properties": {paper: schema}, "$defs": definitions}

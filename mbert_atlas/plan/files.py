@@ -296,8 +296,9 @@ class Files:
         """Return a cell per seed and target language of a fine-tuning run, with other columns."""
         columns["kind"] = run.task
         return [
-            Cell(language=code, seed=seed, path=self.predictions(run, seed), **columns)
+            Cell(language=code, seed=seed, path=predictions, **columns)
             for seed in run.seeds
+            for predictions in [self.predictions(run, seed)]
             for code in languages
         ]
 

@@ -7,7 +7,7 @@ Cells and options are callables, evaluated only for the jobs that are planned.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from mbert_atlas.cells import Cell
@@ -38,6 +38,9 @@ class Measurement:
     columns: Mapping[str, str] = field(default_factory=dict)  # that all rows share
     resources: str = ""  # key of the config's `resources` if the job is submitted, not local
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", cache(self.cells))  # read several times in one planning
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -54,6 +57,9 @@ class Figure:
     intervals: bool = False
     language: str = "all"  # what the report says of it, as the protocol
     protocol: str = "both"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", cache(self.cells))
 
 
 @dataclass(frozen=True)

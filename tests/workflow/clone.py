@@ -28,18 +28,18 @@ datasets:
 """
 
 
-def copy_repository(destination: Path) -> Path:
-    """Copy the files that git tracks or would add."""
+def copy_repository(destination: Path, source: Path = ROOT) -> Path:
+    """Copy the files of a checkout that git tracks or would add."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
+        cwd=source,
         capture_output=True,
         check=True,
     ).stdout
     for name in filter(None, listed.decode().split("\0")):
-        if (ROOT / name).is_file():
+        if (source / name).is_file():
             (destination / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, destination / name)
+            shutil.copy2(source / name, destination / name)
     return destination
 
 

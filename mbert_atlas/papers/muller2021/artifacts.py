@@ -176,7 +176,7 @@ class _Planner:
         return [
             Cell(
                 *(task, run.task, dataset, source, language, condition, protocol, seed),
-                path=self.plan.predictions(run, seed),
+                path=predictions,
                 layers=layers,
                 facts={"target": target},
             )
@@ -185,6 +185,7 @@ class _Planner:
             for layers in ["", *table.sets]
             for condition in [changed if layers else REFERENCE]
             for protocol, run, seed in self.plan.seeded_runs(_family(test.runs, layers), source)
+            for predictions in [self.plan.predictions(run, seed)]
             for target, (dataset, language) in test.places().items()
         ]
 

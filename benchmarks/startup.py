@@ -1,0 +1,164 @@
+"""CPU seconds of planning, imports, jobs and whole runs, against another checkout.
+
+    python benchmarks/startup.py --against ../other
+    python benchmarks/startup.py --against ../other --rows paper demo
+    python benchmarks/startup.py --against ../other --repeats 1 --whole demo small
+
+Checkouts are copied and take turns, with the packages of this Python. Rows are
+
+- `imports`: what the scripts and functions of a fine-tuning import before its first step;
+- `paper`, `demo`: `snakemake -n` of all targets of a preset; `quiet`: with `--quiet rules`;
+- `inner`: a Snakemake inside a job of a cluster, paper scale, up to the start of the script;
+- `job`: one more seed of a fine-tuning of two steps, on this machine;
+- with `--whole`, all jobs and their planning of `make demo` or `make small` from the start.
+
+CPU seconds, user and system, of all processes of a command; of the repeats the median, and the
+median ratio of a turn. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import common
+
+sys.path.insert(0, str(common.ROOT / "tests/workflow"))
+
+from clone import TINY, copy_repository
+from mbert_atlas import papers
+
+# Two steps of an encoder of 4 layers.
+RUN = """
+run: startup
+seeds: [1, 2, 3]
+encoders: {many: {hub: null, folder: resources/encoders/many}}
+encodings: {inference: {max_length: 32}}
+runs:
+  short:
+    kind: finetuning
+    paper: PAPER
+    encoder: many
+    encoding: inference
+    train: multinli
+    evaluate: {xnli: [en]}
+    published: {optimisation: {learning_rate: 1.0e-4, batch_size: 16, epochs: 1}}
+"""
+PLAN = ["-n", "--profile", "local", "--cores", "2"]
+SUBREAPER = 36
+"""PR_SET_CHILD_SUBREAPER of Linux: orphans become children, so that their CPU time counts."""
+
+
+def main() -> None:
+    options = parse()
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory() as name:
+        checkouts = {"this": copy_repository(Path(name) / "this")}
+        if options.against:
+            checkouts["other"] = copy_repository(Path(name) / "other", options.against)
+        for row in options.rows + [f"whole {preset}" for preset in options.whole]:
+            seconds: dict[str, list[float]] = {checkout: [] for checkout in checkouts}
+            for _ in range(options.repeats):
+                for checkout, folder in checkouts.items():
+                    seconds[checkout].append(ROWS[row](folder))
+            report(row, seconds)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    rows = [row for row in ROWS if not row.startswith("whole")]
+    parser.add_argument("--against", type=Path, help="another checkout")
+    parser.add_argument("--rows", nargs="*", choices=rows, default=rows)
+    parser.add_argument("--whole", nargs="*", choices=("demo", "small"), default=[])
+    parser.add_argument("--repeats", type=int, default=3)
+    return common.parse(parser, rows=["inner"], repeats=1)
+
+
+def report(row: str, seconds: dict[str, list[float]]) -> None:
+    medians = [f"{name} {statistics.median(spent):.2f} s" for name, spent in seconds.items()]
+    if "other" in seconds:
+        turns = zip(seconds["this"], seconds["other"], strict=True)
+        medians.append(f"ratio {statistics.median(a / b for a, b in turns):.2f}")
+    print(f"{row:>12}: {', '.join(medians)}", flush=True)
+
+
+def imports(folder: Path) -> float:
+    """Return what the benchmark of imports in a checkout measures of a fine-tuning."""
+    command = [sys.executable, "benchmarks/imports.py", "finetune", "--repeats", "1"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return float(done.stdout.rpartition("finetune:")[2].split()[0])
+
+
+def plan(arguments: list[str], folder: Path) -> float:
+    """Return the CPU seconds of a dry run."""
+    return snakemake(folder, *PLAN, *arguments)
+
+
+def job(folder: Path) -> float:
+    """Return the CPU seconds of one more seed; data are made first, once a checkout."""
+    preset = folder / "startup.yaml"
+    results = "results/startup/runs/short/seed{}/predictions.parquet"
+    preset.write_text(TINY + RUN.replace("PAPER", papers.names()[0]))
+    start = ["--profile", "local", "--cores", "1", "--configfile", "config/demo.yaml", preset.name]
+    if not (folder / results.format(1)).exists():
+        snakemake(folder, *start, "--", results.format(1))
+    force = [*start, "--forcerun", "finetune_unsaved", "--"]
+    one, three = (
+        snakemake(folder, *force, *(results.format(seed) for seed in seeds))
+        for seeds in ([1], [1, 2, 3])
+    )
+    return (three - one) / 2
+
+
+def whole(preset: str, folder: Path) -> float:
+    """Return the CPU seconds of `make demo` or `make small` from the start."""
+    subprocess.run(["rm", "-rf", folder / "results" / preset], check=True)
+    target = "highlights" if preset == "demo" else "all"
+    start = ["--profile", "local", "--cores", str(os.cpu_count())]
+    return snakemake(folder, *start, "--configfile", f"config/{preset}.yaml", "--", target)
+
+
+def snakemake(folder: Path, *arguments: str) -> float:
+    """Return the CPU seconds of all processes of a Snakemake; it has to succeed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=True,
+    )
+    with suppress(ChildProcessError):  # those that outlived their parents are ours, see main
+        while True:
+            os.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+DEMO = ["--configfile", "config/demo.yaml"]
+# As the executor for SLURM starts it in a job; this rule has no input that had to exist.
+INNER = ["--mode", "remote", "--target-jobs", "write_library:", "--allowed-rules", "write_library"]
+ROWS: dict[str, Callable[[Path], float]] = {
+    "imports": imports,
+    "paper": partial(plan, ["--", "all"]),
+    "quiet": partial(plan, ["--quiet", "rules", "--", "all"]),
+    "demo": partial(plan, [*DEMO, "--", "all"]),
+    "inner": partial(plan, INNER),
+    "job": job,
+    "whole demo": partial(whole, "demo"),
+    "whole small": partial(whole, "small"),
+}
+
+if __name__ == "__main__":
+    main()
