@@ -239,7 +239,14 @@ class WorkflowPlan(Plan):
             return []
         described = self.described(self.config.alignment.gold[dataset], [language])
         row = described["languages"][language]
-        return [source | {"language": row} for source in described["sources"][language]]
+        about = {"language": row, "first_word": described["first_word"]}
+        return [source | about for source in described["sources"][language]]
+
+    def align_options(self, suffix: str) -> dict[str, Any]:
+        """Return what decides the links that an aligner finds, as parameter."""
+        keys, aligner = {"symmetrisation", "longest_line", "maximum_words"}, self.aligner(suffix)
+        keys |= {"program"} if aligner == "fast_align" else set()
+        return {**self.config.alignment.model_dump(include=keys), "aligner": aligner}
 
     def encoding_job(self, encoding: str) -> dict[str, str]:
         """Return the job that encodes examples, which uses the encoding of its task."""

@@ -13,6 +13,7 @@ from snakemake.exceptions import WorkflowError
 from mbert_atlas import papers
 from mbert_atlas.config.reading import BASE, read_yaml
 from mbert_atlas.errors import AtlasError, DataError, joined
+from workflow.aligners import check_aligners
 from workflow.console import show_essentials
 from workflow.needs import check_needs
 from workflow.plan import WorkflowPlan, lines_of_config
@@ -94,6 +95,7 @@ def check_targets(workflow: Any, plan: WorkflowPlan) -> None:
         try:
             with lines_of_config(workflow, plan.config.model_dump(), plan.home):
                 check_needs(plan, options.targets)
+                check_aligners(plan, options.targets)
                 check_sizes(plan, options.targets)
         except AtlasError as error:
             raise WorkflowError(str(error)) from None

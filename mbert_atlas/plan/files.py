@@ -216,8 +216,12 @@ class Files:
 
     def pairs(self, run: Run) -> str:
         """Return the word pairs of an adjustment, as token ids."""
-        bitext, part = run.specification["bitext"], run.specification.get("pairs", "train")
-        return path("pairs", encoder=run.base, dataset=bitext, language=run.language, part=part)
+        part = run.specification.get("pairs", "train")
+        return path("pairs", encoder=run.base, **alignment_of(run), part=part)
+
+    def aligner(self, suffix: str) -> str:
+        """Return the aligner of a path's wildcard ``aligner``."""
+        return suffix[1:] or self.config.alignment.aligner
 
     def encoded(self, encoder: str, dataset: str, encoding: str) -> str:
         """Return the token store of a dataset under an encoder's tokenizer."""
@@ -316,7 +320,15 @@ class Files:
             for language in test.languages or table.languages
             if language in dataset.languages
             for protocol, run, seed in self.seeded_runs(family, fixed or language)
+            if protocol in table.protocols
         ]
+
+
+def alignment_of(run: Run) -> dict[str, str]:
+    """Return the wildcards of the word links behind an adjustment."""
+    aligner = run.specification.get("aligner")
+    bitext, language = run.specification["bitext"], str(run.language)
+    return {"dataset": bitext, "language": language, "aligner": f".{aligner}" if aligner else ""}
 
 
 def sources_of(name: str, dataset: Dataset, language: str, languages: Languages) -> list[Source]:

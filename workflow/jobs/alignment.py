@@ -7,6 +7,7 @@ from workflow.job import Snakemake
 
 def align(snakemake: Snakemake) -> None:
     from mbert_atlas.alignment.bitext import align
+    from mbert_atlas.config.alignment import Alignment
     from mbert_atlas.corpora.gold_alignment import read_gold
     from mbert_atlas.files import write_json
     from mbert_atlas.languages import Language
@@ -14,15 +15,16 @@ def align(snakemake: Snakemake) -> None:
     gold = []
     for source in snakemake.params.gold:
         paths = [Path(path) for path in (source["path"], *source["partners"])]
-        gold.extend(read_gold(paths, source["format"], Language(**source["language"])))
-    scores = align(
+        language = Language(**source["language"])
+        gold.extend(read_gold(paths, source["format"], language, source["first_word"]))
+    card = align(
         snakemake.input.bitext,
         snakemake.output.pharaoh,
         gold=gold,
-        symmetrisation=snakemake.params.symmetrisation,
+        options=Alignment(**snakemake.params.alignment),
         threads=snakemake.threads,
     )
-    write_json(scores, snakemake.output.scores)
+    write_json(card, snakemake.output.scores)
 
 
 def encode_word_pairs(snakemake: Snakemake) -> None:

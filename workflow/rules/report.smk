@@ -139,8 +139,8 @@ use rule job as write_alignment_scores with:
     """The alignment error rate (AER) of the word links against gold links."""
     input:
         [
-            f"<results>/alignment/{bitext}/{language}.scores.json"
-            for bitext, language in plan.aligned()
+            f"<results>/alignment/{bitext}/{language}{aligner}.scores.json"
+            for bitext, language, aligner in plan.aligned()
         ],
     output:
         report(
