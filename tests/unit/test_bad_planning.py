@@ -120,10 +120,14 @@ def test_sizes_above_that_of_a_generated_bitext(tmp_path, text, sentence):
 @pytest.mark.parametrize(
     ("text", "targets", "places"),
     [
-        ("", ["all"], ["key runs.adjusted-eflomal.aligner"]),
-        ("", ["efimov2022_aligners"], ["key runs.adjusted-eflomal.aligner"]),
-        ("", ["results/paper/alignment/wikimatrix/hi.eflomal.pharaoh"], ["adjusted-eflomal.al"]),
-        ("", ["efimov2022_table2", "efimov2022_figure1", "tanti2021"], []),
+        ("offline: false\n", ["all"], ["key runs.adjusted-eflomal.aligner"]),
+        ("offline: false\n", ["efimov2022_aligners"], ["key runs.adjusted-eflomal.aligner"]),
+        (
+            "offline: false\n",
+            ["results/paper/alignment/wikimatrix/hi.eflomal.pharaoh"],
+            ["adjusted-eflomal.al"],
+        ),
+        ("offline: false\n", ["efimov2022_table2", "efimov2022_figure1", "tanti2021"], []),
         ("alignment: {aligner: fast_align}\n", ["efimov2022_table1"], []),
         ("alignment: {aligner: fast_align}\n", ["efimov2022_table3"], ["line 1, key alignment.al"]),
         ("alignment: {aligner: fast_align}\n", ["efimov2022_figure1"], ["line 1, key alignment"]),
