@@ -107,7 +107,7 @@ def _first_word(
     format: str,
     first_word: int | None,
 ) -> int:
-    """Return the number of the first word in the links of a file, as asked for or recognised."""
+    """Return the number of the first word in the links of a file, as requested or recognised."""
     if format == "naacl":
         if first_word == 0:
             problem, fix = "links of this format count from 1", "leave out `first_word`"
