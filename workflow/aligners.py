@@ -7,7 +7,7 @@ from typing import Any
 from mbert_atlas.alignment import ALIGNERS
 from mbert_atlas.alignment.aligner import Aligner
 from mbert_atlas.errors import DataError, joined
-from mbert_atlas.plan.files import alignment_of
+from mbert_atlas.plan.files import links_of
 from workflow.needs import requested
 from workflow.sizes import adjustments
 
@@ -53,4 +53,4 @@ def _suffixes(plan: Any, targets: Sequence[str]) -> Iterator[str]:
         elif match := _LINKS.search(file):
             yield match[1]
     for run in adjustments(plan, targets):
-        yield alignment_of(run)["aligner"]
+        yield links_of(run)[-1]

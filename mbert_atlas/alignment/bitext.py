@@ -61,11 +61,11 @@ def align(
         raise DataError(bitext, "", problem, "check the files of the bitext")
     _logger.info("aligning %d sentence pairs with %s", len(rows), card["version"])
     sides = source.take(rows), target.take(rows)
-    both = [
+    one, two = (
         Links(rows[links.row], links.source, links.target, len(source))
         for links in aligner.align(*sides, program=options.program, threads=threads)
-    ]
-    links = symmetrise(*both, options.symmetrisation).between(0, len(table))
+    )
+    links = symmetrise(one, two, options.symmetrisation).between(0, len(table))
     write_pharaoh(links, output)
     card |= {
         "symmetrisation": options.symmetrisation,
@@ -77,7 +77,7 @@ def align(
         },
     }
     if gold:
-        one, two = (side.between(len(table), len(source)) for side in both)
+        one, two = (side.between(len(table), len(source)) for side in (one, two))
         merged = {how: symmetrise(one, two, how) for how in get_args(Symmetrisation)}
         scores = {how: _scores(item, gold, options) for how, item in merged.items()}
         card |= {**scores[options.symmetrisation], "by_symmetrisation": scores}

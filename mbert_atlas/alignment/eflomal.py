@@ -67,8 +67,8 @@ def _generate(source: list[list[str]], target: list[list[str]], label: str) -> L
         np.argwhere(model.get_training_alignment(row)[1].to_numpy()) for row in range(len(source))
     ]
     rows = np.repeat(np.arange(len(source)), list(map(len, links)))
-    words = np.concatenate(links).astype(np.int32)
-    return Links(rows, words[:, 0], words[:, 1], len(source))
+    one, other = np.concatenate(links).astype(np.int32).T
+    return Links(rows, one, other, len(source))
 
 
 EFLOMAL = Aligner(_version, _align)

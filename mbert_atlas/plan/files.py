@@ -324,11 +324,15 @@ class Files:
         ]
 
 
-def alignment_of(run: Run) -> dict[str, str]:
-    """Return the wildcards of the word links behind an adjustment."""
+def links_of(run: Run) -> tuple[str, str, str]:
+    """Return bitext, language and aligner, as in paths, of the word links behind an adjustment."""
     aligner = run.specification.get("aligner")
-    bitext, language = run.specification["bitext"], str(run.language)
-    return {"dataset": bitext, "language": language, "aligner": f".{aligner}" if aligner else ""}
+    return run.specification["bitext"], str(run.language), f".{aligner}" if aligner else ""
+
+
+def alignment_of(run: Run) -> dict[str, str]:
+    """Return the same as wildcards."""
+    return dict(zip(("dataset", "language", "aligner"), links_of(run), strict=True))
 
 
 def sources_of(name: str, dataset: Dataset, language: str, languages: Languages) -> list[Source]:

@@ -16,7 +16,7 @@ from mbert_atlas.config.datasets import Source
 from mbert_atlas.config.model import Config
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan import records
-from mbert_atlas.plan.files import Files, alignment_of, sources_of
+from mbert_atlas.plan.files import Files, links_of, sources_of
 from mbert_atlas.plan.models import full_name
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import Artifact, Figure, Measurement, Table
@@ -336,7 +336,7 @@ class Plan(Files):
     def aligned(self) -> list[tuple[str, str, str]]:
         """Return bitext, language and aligner, as in paths, of all word links."""
         adjustments = [run for run in self.runs if run.kind == "adjustment"]
-        links = {tuple(alignment_of(run).values()) for run in adjustments}
+        links = {links_of(run) for run in adjustments}
         measured = self.distances.values()
         links |= {(item.bitext, code, "") for item in measured for code in item.panels}
         return sorted(links)
