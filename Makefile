@@ -107,13 +107,14 @@ format: $(INSTALLED) ## reformat the sources
 graph: $(INSTALLED) ## draw the rules by stage (docs/rules.md)
 	$(VENV)/bin/python -m workflow.graph docs/rules.md
 
-# torch pins its own CUDA packages and a CPU build has none, so the lock leaves them out.
+# torch pins its own CUDA packages and a CPU build has none, so the lock leaves them out. sil-thot has no wheel for
+# Linux on ARM, where its line does not count.
 lock: ## resolve requirements.in in a fresh environment and write requirements.lock
 	$(PYTHON) -m venv --clear $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --upgrade pip setuptools setuptools_scm
 	$(VENV)-lock/bin/python -m pip install --no-build-isolation --requirement requirements.in
 	{ echo "# Exact versions of requirements.in and of all that it needs. Written by \`make lock\`; don't edit."; \
-	  $(VENV)-lock/bin/python -m pip freeze --all | sed 's/+cpu$$//' | grep -viE '^(nvidia-|cuda-|triton)'; \
+	  $(VENV)-lock/bin/python -m pip freeze --all | sed 's/+cpu$$//; s/^sil-thot.*/&; platform_machine != "aarch64"/' | grep -viE '^(nvidia-|cuda-|triton)'; \
 	} > requirements.lock
 	rm -rf $(VENV)-lock
 	awk -F== 'NR == FNR { pin[$$1] = $$2; next } /^      - .*==/ { $$0 = $$1 "==" pin[substr($$1, 9)] } 1' \

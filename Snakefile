@@ -69,6 +69,7 @@ pathvars:
 wildcard_constraints:
     seed=plan.any_of(seed for run in plan.runs for seed in run.seeds),
     language=r"[a-z_-]+",
+    aligner=r"|\.[a-z_]+",
     protocol="published|corrected",
     encoder=plan.any_of(plan.config.encoders),
     encoding=plan.any_of(plan.config.encodings),

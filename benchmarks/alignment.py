@@ -1,30 +1,31 @@
-"""Time the word alignment against a fast_align binary on one bitext, in one run.
+"""Compare the word aligners on one bitext, in one run: time, links, and scores on gold links.
 
     python benchmarks/alignment.py [--bitext B.parquet] [--gold FILE ... --gold-format F]
 
-The binary's time is that of its three calls (forward, reverse, intersection) on text that is ready;
-ours is that of `align`, from the Parquet file to the Pharaoh file. The rounds of both alternate and
-the fastest round of each counts. Without a binary on PATH (or named by --fast-align) only ours is
-timed.
+Times are those of `align`, from the Parquet file to the Pharaoh file. The rounds alternate and the
+fastest round of each counts. Aligners that are not installed are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import common
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mbert_atlas.alignment import ALIGNERS
 from mbert_atlas.alignment.bitext import align
+from mbert_atlas.alignment.links import read_pharaoh
+from mbert_atlas.config.alignment import Alignment
 from mbert_atlas.corpora.gold_alignment import read_gold
+from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import BITEXT
 
@@ -50,36 +51,17 @@ def synthetic_bitext(path: Path, sentences: int, seed: int = 0) -> None:
     write_parquet(pa.table(columns, schema=BITEXT), path)
 
 
-def call_binary(
-    fast_align: str, atools: str | None, text: Path, folder: Path, threads: int
-) -> None:
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    forward, reverse, merged = (folder / name for name in ("forward", "reverse", "merged"))
-    calls = [
-        ([fast_align, "-i", text, "-d", "-o", "-v"], forward),
-        ([fast_align, "-i", text, "-d", "-o", "-v", "-r"], reverse),
-    ]
-    if atools is not None:
-        calls.append(([atools, "-c", "intersect", "-i", forward, "-j", reverse], merged))
-    for command, output in calls:
-        with open(output, "wb") as stream:
-            subprocess.run(
-                command, stdout=stream, stderr=subprocess.DEVNULL, env=environment, check=True
-            )
-
-
-def write_text(bitext: Path, text: Path) -> None:
-    table = pq.read_table(bitext).to_pydict()
-    sides = zip(table["source_tokens"], table["target_tokens"], strict=True)
-    lines = (f"{' '.join(s)} ||| {' '.join(t)}\n" for s, t in sides if s and t)
-    text.write_text("".join(lines), encoding="utf-8")
-
-
 def with_children(run: Callable[[], object]) -> common.Seconds:
     """Time a call; its processor time includes that of child processes."""
     before = sum(os.times()[:4])
     time, _ = common.timed(run)
     return time._replace(processor=sum(os.times()[:4]) - before)
+
+
+def links_of(path: Path) -> set[tuple[int, int, int]]:
+    links = read_pharaoh(path)
+    columns = (links.row.tolist(), links.source.tolist(), links.target.tolist())
+    return set(zip(*columns, strict=True))
 
 
 def main() -> None:
@@ -88,13 +70,12 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=20_000, help="of the synthetic bitext")
     parser.add_argument("--gold", type=Path, nargs="+", help="file(s) of hand-aligned sentences")
     parser.add_argument("--gold-format", default="xlwa", help="see corpora.gold_alignment")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--aligners", nargs="+", default=list(ALIGNERS), choices=list(ALIGNERS))
+    parser.add_argument("--fast-align", help="program; default: found on PATH")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--fast-align", default="fast_align", help="binary, by name or path")
-    parser.add_argument("--atools", default="atools", help="binary, by name or path")
     arguments = common.parse(parser, sentences=30, threads=1, rounds=1)
     gold = read_gold(arguments.gold, arguments.gold_format) if arguments.gold else []
-    binary, threads = shutil.which(arguments.fast_align), arguments.threads
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -102,34 +83,37 @@ def main() -> None:
         if bitext is None:
             bitext = folder / "bitext.parquet"
             synthetic_bitext(bitext, arguments.sentences)
-        contestants: dict[str, Callable[[], object]] = {
-            "numpy": lambda: align(bitext, folder / "links", threads=threads)
-        }
-        if binary:
-            text, atools = folder / "text", shutil.which(arguments.atools)
-            write_text(bitext, text)
-            contestants["binary"] = lambda: call_binary(binary, atools, text, folder, threads)
-        turns = {name: lambda run=run: with_children(run) for name, run in contestants.items()}
+        cards: dict[str, dict[str, Any]] = {}
+        turns: dict[str, Callable[[], common.Seconds]] = {}
+
+        def run(aligner: str) -> None:
+            options = Alignment(aligner=aligner, program=arguments.fast_align)
+            links = folder / aligner
+            threads = arguments.threads
+            cards[aligner] = align(bitext, links, gold=gold, options=options, threads=threads)
+
+        for aligner in arguments.aligners:
+            try:
+                ALIGNERS.load(aligner).version(arguments.fast_align)
+            except DataError as error:
+                print(f"{aligner}: absent ({error})")
+            else:
+                turns[aligner] = lambda aligner=aligner: with_children(lambda: run(aligner))
         times = common.take_turns(turns, arguments.rounds)
-        seconds = {name: min(time.wall for time in rounds) for name, rounds in times.items()}
-        processor = {name: min(time.processor for time in rounds) for name, rounds in times.items()}
-        print(f"{pq.read_metadata(bitext).num_rows} sentence pairs, {threads} threads")
-        for contestant, elapsed in seconds.items():
-            ratio = ""
-            if binary and contestant != "binary":
-                ratio = f", {seconds['binary'] / elapsed:.2f} times the binary's speed"
-            print(f"{contestant}: {elapsed:.2f} s ({processor[contestant]:.2f} s of CPU){ratio}")
-        if not binary:
-            print(
-                "fast_align: absent (no conda package exists; build "
-                "https://github.com/clab/fast_align to compare)"
+        rows = pq.read_metadata(bitext).num_rows
+        print(f"{rows} sentence pairs, {len(gold)} gold sentences, {arguments.threads} thread(s)")
+        first, *_ = cards
+        for aligner, card in cards.items():
+            wall, processor = (
+                min(getattr(time, kind) for time in times[aligner])
+                for kind in ("wall", "processor")
             )
-        if gold:
-            result = align(bitext, folder / "links", gold=gold, threads=threads)
-            print(
-                f"AER {result['aer']:.4f}, precision {result['precision']:.4f}, "
-                f"recall {result['recall']:.4f} on {result['sentences']} sentences"
-            )
+            ours, theirs = (links_of(folder / item) for item in (first, aligner))
+            text = f"{aligner} ({card['version']}): {wall:.2f} s, {processor:.2f} s of CPU"
+            text += f", {len(ours & theirs) / max(1, len(ours | theirs)):.4%} of links as {first}"
+            if gold:
+                text += f", AER {card['aer']:.4f}, right training pairs {card['pairs_right']:.4f}"
+            print(text)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ _WORDS = {
 }
 _PHRASES = {
     "accuracy_drop_percent": "relative accuracy drop (%)",
+    "adjusted-eflomal": "adjusted on pairs of Eflomal (ours)",
     "adjusted-shuffled": "adjusted on shuffled pairs (control)",
     "adjusted_continual": "adjusted, continual",
     "aggregation_avg": "aggregation: average",
@@ -87,6 +88,7 @@ _PHRASES = {
     "n_tokens_shared_with_english": "tokens shared with English",
     "question_english_paragraph_target": "questions in English, paragraphs in the target language",
     "question_target_paragraph_english": "questions in the target language, paragraphs in English",
+    "pairs_right": "training pairs that are right",
     "random_init": "re-initialised",
     "random_init_delta": "re-initialised, difference",
     "ref": "reference",

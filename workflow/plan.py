@@ -122,6 +122,10 @@ class WorkflowPlan(Parameters):
         task = self.config.encodings[encoding].task
         return self.code("encode_examples", f"encoding:ENCODINGS[{task}]")
 
+    def aligning_code(self, aligner: str) -> str:
+        """Return the fingerprint of an aligner, named as in paths."""
+        return self.code("align", f"alignment:ALIGNERS[{self.aligner(aligner)}]")
+
     def adjusting_code(self, run: str) -> str:
         """Return the fingerprint of the adjustment with the loss of a run."""
         return self.code("adjust", *self.runs[run].code)
@@ -174,7 +178,14 @@ class WorkflowPlan(Parameters):
             return []
         described = self.described(self.config.alignment.gold[dataset], language)
         row = described["languages"][language]
-        return [source | {"language": row} for source in described["sources"][language]]
+        about = {"language": row, "first_word": described["first_word"]}
+        return [source | about for source in described["sources"][language]]
+
+    def align_options(self, aligner: str) -> dict[str, Any]:
+        """Return what decides the links that an aligner, named as in paths, finds, as parameter."""
+        keys, name = {"symmetrisation", "longest_line", "maximum_words"}, self.aligner(aligner)
+        keys |= {"program"} if name == "fast_align" else set()
+        return {**self.config.alignment.model_dump(include=keys), "aligner": name}
 
     def recipe(self, encoder: str) -> dict[str, Any]:
         """Return what decides how an encoder is trained, as parameter."""

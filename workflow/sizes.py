@@ -28,7 +28,9 @@ def check_sizes(plan: Any, targets: Sequence[str]) -> None:
     merged config.
     """
     mistakes: dict[str, DataError] = {}
-    for family, bitext, language, sentences in dict.fromkeys(_adjustments(plan, targets)):
+    for run in adjustments(plan, targets):
+        family, bitext, language = run.family, run.specification["bitext"], str(run.language)
+        sentences = run.specification["hyperparameters"]["sentences"]
         held_out = plan.config.alignment.held_out
         count = _pairs(plan, bitext, language, max(sentences, held_out + 1))
         if count is None:
@@ -54,8 +56,8 @@ def _origin(plan: Any, family: str, sentences: int) -> str:
     return family
 
 
-def _adjustments(plan: Any, targets: Sequence[str]) -> Iterator[tuple[str, str, str, int]]:
-    """Yield family, bitext, language and sentences of the adjustments behind targets."""
+def adjustments(plan: Any, targets: Sequence[str]) -> Iterator[Run]:
+    """Yield the adjustments behind targets, each at least once."""
     files = list(targets)
     for paper, name in requested(plan, targets):
         artifact = next(it for it in plan.papers[paper].artifacts if it.name == name)
@@ -67,9 +69,7 @@ def _adjustments(plan: Any, targets: Sequence[str]) -> Iterator[tuple[str, str, 
         run: Run | None = runs[name]
         while run is not None:
             if run.kind == "adjustment":
-                options = run.specification["hyperparameters"]
-                bitext, language = run.specification["bitext"], str(run.language)
-                yield run.family, bitext, language, options["sentences"]
+                yield run
             run = runs[run.start] if run.start else None
 
 

@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 from mbert_atlas import papers
 from mbert_atlas.config.reading import BASE, read_yaml
 from mbert_atlas.errors import AtlasError, DataError, joined
+from workflow.aligners import check_aligners
 from workflow.console import show_essentials
 from workflow.needs import check_needs
 from workflow.plan import WorkflowPlan, lines_of_config
@@ -90,6 +91,7 @@ def check_targets(workflow: Any, plan: WorkflowPlan) -> None:
         try:
             with lines_of_config(workflow, plan.config.model_dump(), plan.home):
                 check_needs(plan, options.targets)
+                check_aligners(plan, options.targets)
                 check_sizes(plan, options.targets)
         except AtlasError as error:
             raise WorkflowError(str(error)) from None

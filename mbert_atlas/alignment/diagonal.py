@@ -17,7 +17,6 @@ AER (precision, recall) of both: intersection .269 (.876, .628), union .298 (.65
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -26,6 +25,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import digamma
 
+from mbert_atlas import __version__
+from mbert_atlas.alignment.aligner import Aligner, in_both_directions
 from mbert_atlas.alignment.links import Links
 from mbert_atlas.arrays import Ragged
 
@@ -125,16 +126,19 @@ def align_by(grid: Grid, model: Model, reverse: bool) -> Links:
     return Links(row, source, target, grid.bitext_rows)
 
 
-def align_both(grid: Grid, threads: int = 1) -> tuple[Links, Links]:
-    """Return the links of the forward direction (target words generated) and of the reverse one.
+def align_both(
+    source: Ragged, target: Ragged, *, program: str | None = None, threads: int = 1
+) -> tuple[Links, Links]:
+    """Return the links of both directions, see :class:`mbert_atlas.alignment.aligner.Align`."""
+    grid = build_grid(source, target)
 
-    Two threads estimate the directions in parallel.
-    """
-    with ThreadPoolExecutor(min(threads, 2)) as pool:
-        forward, reverse = pool.map(
-            lambda reverse: align_by(grid, estimate(grid, reverse), reverse), (False, True)
-        )
-    return forward, reverse
+    def link(reverse: bool) -> Links:
+        return align_by(grid, estimate(grid, reverse), reverse)
+
+    return in_both_directions(link, threads)
+
+
+BUILTIN = Aligner(lambda program: f"mbert-atlas {__version__}", align_both)
 
 
 def _blocks(n: IntArray, m: IntArray) -> Iterator[Block]:

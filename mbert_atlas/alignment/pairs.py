@@ -51,7 +51,7 @@ def word_pairs(
     """
     table = read_parquet(bitext, BITEXT)
     links = read_pharaoh(pharaoh)
-    kept, usable, dropped = _selected(table, links, maximum_words)
+    kept, usable, dropped = selected(table, links, maximum_words)
     pairs = np.bincount(kept.row, minlength=len(table))
     with_pairs = np.flatnonzero(pairs)
     if len(with_pairs) <= held_out:
@@ -71,10 +71,14 @@ def word_pairs(
     return _select(table, kept, rows), _select(table, kept, apart)
 
 
-def _selected(
+def selected(
     table: pa.Table, links: Links, maximum_words: int
 ) -> tuple[Links, BoolArray, dict[str, int]]:
-    """Return the links that stay, the sentences that may have some, and counts of the dropped."""
+    """Return the links that :func:`word_pairs` keeps, and what it drops.
+
+    ``table`` has the columns ``source_tokens`` and ``target_tokens``. Also returns which sentences
+    may have links, bool, ``(sentences,)``, and counts of what is dropped, by reason.
+    """
     words, lengths = zip(*(_flat(table[f"{side}_tokens"]) for side in _SIDES), strict=True)
     long = np.maximum(*lengths) > maximum_words
     empty = (np.minimum(*lengths) == 0) & ~long

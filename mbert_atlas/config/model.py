@@ -3,33 +3,18 @@
 :mod:`mbert_atlas.config.documentation` writes these descriptions into the files of ``config/``.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from mbert_atlas.config.alignment import Alignment
 from mbert_atlas.config.base import ConfigModel, FilePath, OnlyWith, Seed
 from mbert_atlas.config.datasets import Dataset
 from mbert_atlas.config.encoders import Encoder, FittedHead
 from mbert_atlas.config.miniature import Miniature
-from mbert_atlas.config.references import BitextName, corpus
 from mbert_atlas.config.runs import Runs
 from mbert_atlas.config.static_vectors import StaticVectors
 from mbert_atlas.config.tasks import AnyEncoding
-
-
-class Alignment(ConfigModel):
-    """Word alignment of the bitexts."""
-
-    symmetrisation: Literal["intersection", "one_to_one", "union"] = "intersection"
-    """Which links of the two directions are kept."""
-    maximum_words: int = Field(64, ge=1)
-    """Longest sentence on either side (authors' loader)."""
-    held_out: int = Field(5000, ge=1)
-    """Sentences per language held out of adjustment, for histograms."""
-    maximum_length: int = Field(512, ge=8, le=512)
-    """Longest sentence in subwords; BERT takes at most 512."""
-    gold: dict[BitextName, Annotated[str, corpus("gold_alignment")]] = Field(default_factory=dict)
-    """By bitext dataset, the gold_alignment dataset that scores its alignment."""
 
 
 class Resources(ConfigModel):

@@ -97,12 +97,20 @@ def encoding_of(config: Any, family: str) -> Any:
     return config.encodings[config.runs[family].encoding]
 
 
+def chain(config: Any, start: str) -> list[str]:
+    """Return the families of runs that a family goes back to, itself first; of an encoder none."""
+    names: list[str] = []
+    # A chain is no longer, unless it is a circle.
+    while start not in config.encoders and start in config.runs and len(names) < len(config.runs):
+        names.append(start)
+        start = config.runs[start].encoder
+    return names
+
+
 def base_of(config: Any, start: str) -> str:
     """Return the encoder that an encoder or a family of runs goes back to."""
-    for _ in config.runs:  # a chain is no longer, unless it is a circle
-        if start not in config.encoders and start in config.runs:
-            start = config.runs[start].encoder
-    return start
+    families = chain(config, start)
+    return config.runs[families[-1]].encoder if families else start
 
 
 def training_languages(config: Any, family: Any) -> list[str]:

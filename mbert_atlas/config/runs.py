@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mbert_atlas.config.alignment import Aligner
 from mbert_atlas.config.base import ConfigModel, Seed
 from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.references import BitextName, EncodingName, StartName
@@ -34,6 +35,7 @@ class AdjustmentRuns(_RunFamily):
     bitext: BitextName = Field(description="Bitext dataset whose word pairs are aligned.")
     pairs: Literal["aligned", "shuffled"] = "aligned"
     """Pairs of aligned words; or, as a control, words of one sentence with those of another."""
+    aligner: Aligner | None = Field(None, description="Aligner; none: `alignment.aligner`.")
     published: Adjustment = Field(description="What the authors' code does.")
     corrected: Adjustment | None = None
     """What the equations and good practice require, as far as it differs from `published`; none:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mbert_atlas.config import references as ref
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import PROTOCOLS, ConfigModel, Protocol
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
 from mbert_atlas.config.tasks import TASKS
 
@@ -40,6 +40,7 @@ class TransferTable(ConfigModel):
     conditions: dict[str, str | None]
     """Families of runs by condition; {runs} is the test's. family/language selects the run of one
     language for all targets; null leaves a condition out."""
+    protocols: list[Protocol] = Field([*PROTOCOLS], description="Protocols that are measured.")
     against: dict[str, str] = Field(default_factory=dict)
     """Baseline of each condition in significance tests."""
     gains_over: Literal["original"] | None = None

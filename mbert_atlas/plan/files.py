@@ -219,8 +219,12 @@ class Files:
     def pairs(self, run: str) -> str:
         """Return the word pairs of an adjustment, as token ids."""
         item = self.runs[run]
-        bitext, part = item.specification["bitext"], item.specification.get("pairs", "train")
-        return path("pairs", encoder=item.base, dataset=bitext, language=item.language, part=part)
+        part = item.specification.get("pairs", "train")
+        return path("pairs", encoder=item.base, **alignment_of(item), part=part)
+
+    def aligner(self, suffix: str) -> str:
+        """Return the aligner of a path's wildcard ``aligner``."""
+        return suffix[1:] or self.config.alignment.aligner
 
     def encoded(self, encoder: str, dataset: str, encoding: str) -> str:
         """Return the token store of a dataset under an encoder's tokenizer."""
@@ -325,7 +329,19 @@ class Files:
             for language in test.languages or table.languages
             if language in dataset.languages
             for protocol, run, seed in self.seeded_runs(family, fixed or language)
+            if protocol in table.protocols
         ]
+
+
+def links_of(run: Run) -> tuple[str, str, str]:
+    """Return bitext, language and aligner, as in paths, of the word links behind an adjustment."""
+    aligner = run.specification.get("aligner")
+    return run.specification["bitext"], str(run.language), f".{aligner}" if aligner else ""
+
+
+def alignment_of(run: Run) -> dict[str, str]:
+    """Return the same as wildcards."""
+    return dict(zip(("dataset", "language", "aligner"), links_of(run), strict=True))
 
 
 def sources_of(name: str, dataset: Dataset, language: str, languages: Languages) -> list[Source]:

@@ -18,7 +18,8 @@ PATHS = {
     "fitted_head": "<results>/encoders/{encoder}/head",
     "masked_predictions": "<results>/masked/{encoder}.parquet",
     "parallel_tokens": "<results>/tokens/{encoder}/parallel",
-    "pairs": "<results>/tokens/{encoder}/pairs/{dataset}/{language}/{part}",
+    "links_card": "<results>/alignment/{dataset}/{language}{aligner}.scores.json",
+    "pairs": "<results>/tokens/{encoder}/pairs/{dataset}/{language}{aligner}/{part}",
     "examples": "<results>/tokens/{encoder}/examples/{encoding}/{dataset}",
     "static_predictions": "<results>/static/{static}/{family}/seed{seed}/predictions.parquet",
     "model": "<results>/runs/{run}/seed{seed}/model",
@@ -43,7 +44,8 @@ PATHS = {
     "html": "<results>/tables/{paper}/{name}.html",
 }
 """Patterns by kind. ``features`` and ``distances`` are ``paper/name``, ``model`` is an encoder or
-``run/seed1``; no other wildcard but ``path`` matches a ``/``."""
+``run/seed1``; no other wildcard but ``path`` matches a ``/``. ``aligner`` is empty for that of
+``alignment.aligner``, else ``.eflomal`` and the like."""
 
 
 def path(kind: str, /, **wildcards: Any) -> str:

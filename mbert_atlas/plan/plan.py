@@ -16,7 +16,7 @@ from mbert_atlas.config.datasets import Source
 from mbert_atlas.config.model import Config
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan import records
-from mbert_atlas.plan.files import Files, sources_of
+from mbert_atlas.plan.files import Files, links_of, sources_of
 from mbert_atlas.plan.models import full_name
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import Artifact, Figure, Measurement, Table
@@ -124,7 +124,7 @@ class Plan(Files):
         """Return the word pairs whose distances are measured."""
         item = self.distances[distances]
         names = {"encoder": item.encoder, "dataset": item.bitext, "language": language}
-        return path("pairs", **names, part="heldout")
+        return path("pairs", **names, aligner="", part="heldout")
 
     def distance_models(self, distances: str, language: str, seed: str) -> dict[str, list[Any]]:
         """Return ``panel``, ``protocols`` and ``folder`` of every model of one seed.
@@ -333,9 +333,10 @@ class Plan(Files):
         absolute = Path(self.resolved(name)).absolute()
         return str(absolute) if absolute.exists() else ""
 
-    def aligned(self) -> list[tuple[str, str]]:
-        """Return the bitexts and languages whose words are aligned."""
+    def aligned(self) -> list[tuple[str, str, str]]:
+        """Return bitext, language and aligner, as in paths, of all word links."""
         adjustments = [run for run in self.runs if run.kind == "adjustment"]
-        pairs = {(run.specification["bitext"], str(run.language)) for run in adjustments}
+        links = {links_of(run) for run in adjustments}
         measured = self.distances.values()
-        return sorted(pairs | {(item.bitext, code) for item in measured for code in item.panels})
+        links |= {(item.bitext, code, "") for item in measured for code in item.panels}
+        return sorted(links)

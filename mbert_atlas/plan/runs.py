@@ -154,6 +154,8 @@ class RunTable:
             specification |= {"bitext": spec.bitext, "language": language}
             if spec.pairs != "aligned":
                 specification["pairs"] = spec.pairs
+            if spec.aligner not in (None, self._config.alignment.aligner):
+                specification["aligner"] = spec.aligner
             specification["hyperparameters"] = (corrected or spec.published).relevant()
         else:
             specification |= self._finetuning(spec, language, protocol, start)

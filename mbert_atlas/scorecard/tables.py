@@ -18,15 +18,20 @@ from mbert_atlas.scorecard.templates import Labels, Setting, render
 
 _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _COLUMNS = ("target", "metric", "layers", "condition", "task")  # what may go across, first wins
-_SCORES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "f1"}
+_SCORES = {
+    **{"AER": "aer", "precision": "precision", "recall": "recall", "F1": "f1"},
+    "training pairs that are right": "pairs_right",
+}
 _COUNTS = {"gold sentences": "sentences", "predicted links": "links"}
 _ALIGNMENT = (
     "Cross-lingual alignment trains an encoder on pairs of words that translate each other. Word "
     "alignment finds them in parallel sentences, once in each direction; symmetrisation joins the "
-    "directions. This page compares its links with gold links, where these exist.",
+    "directions. This page compares its links with gold links, where these exist. Lines left out "
+    "are too long for an alignment, or empty on a side.",
     "AER is the alignment error rate: lower is better. Of precision, recall and F1 higher is "
     "better. “Used” marks the symmetrisation of this run. Gold sentences are aligned together with "
-    "the bitext.",
+    "the bitext. Training pairs are those links that cross-lingual adjustment uses: of words with "
+    "one link, and not of the same spelling.",
 )
 _MOST_COLUMNS = 8  # as many fit on 1280 pixels next to the names of the rows
 
@@ -256,18 +261,21 @@ def _write_csv(tables: Sequence[Table], path: Path) -> None:
 
 
 def write_alignment_page(
-    scores: Mapping[tuple[str, str], Path], names: Mapping[str, str], output: Path
+    cards: Mapping[tuple[str, str, str], Path], names: Mapping[str, str], output: Path
 ) -> None:
     """Write a page with a row per bitext, language and symmetrisation; shares are in percent.
 
-    ``scores`` has the JSON file of the alignment by bitext and language; one without gold links has
-    one row without scores. ``names`` has English names by language code.
+    ``cards`` has the JSON file of the alignment by bitext, language and aligner as in paths; one
+    without gold links has one row without scores. ``names`` has English names by language code.
     """
     rows = []
-    for (bitext, code), path in scores.items():
+    for (bitext, code, _), path in cards.items():
         content = read_json(path)
         methods = content.get("by_symmetrisation", {})
-        head = {"bitext": bitext, "language": names.get(code, code)}
+        aligner = f"{content['aligner']} ({content['version']})"
+        left_out = f"{sum(content['dropped'].values()):,}"
+        head = {"bitext": bitext, "language": names.get(code, code), "aligner": aligner}
+        head["lines left out"] = left_out
         for method, values in methods.items():
             used = " (used)" if method == content["symmetrisation"] else ""
             row = head | {"symmetrisation": label(method) + used}

@@ -134,6 +134,7 @@ def _first_seeds(cells: Sequence[Cell]) -> list[Cell]:
 
 def _expression(pattern: str) -> re.Pattern[str]:
     wide = {"features": "[^/]+/[^/]+", "distances": "[^/]+/[^/]+", "model": ".+"}
+    wide["aligner"] = r"(?:\.[a-z_]+)?"
     parts = re.split(r"\{(\w+)\}", pattern)
     return re.compile(
         "".join(
@@ -199,6 +200,12 @@ def choice(plan: Plan, search: str, protocol: str) -> dict[str, Any]:
 
 
 # Data
+
+
+@writes(PATHS["links_card"])
+def links_card(plan: Plan, dataset: str, language: str, aligner: str) -> dict[str, Any]:
+    """Scores of word links."""
+    return {"aer": 0.3, "pairs_right": 0.7, "sentences": 90, "pairs": 500}
 
 
 @writes(PATHS["language_card"])

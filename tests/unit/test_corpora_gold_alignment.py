@@ -23,6 +23,45 @@ def test_xlwa_counts_from_zero(tmp_path: Path) -> None:
     assert second.possible == set()
 
 
+@pytest.mark.parametrize(
+    ("links", "first", "pair"),
+    [
+        ("1-1 2-2", None, {(0, 0), (1, 1)}),  # the last word, and no 0
+        ("0-1 1-0", None, {(0, 1), (1, 0)}),
+        ("1-1", 0, {(1, 1)}),
+        ("1-1", 1, {(0, 0)}),
+        ("", None, set()),
+    ],
+)
+def test_where_links_count_from(tmp_path: Path, links: str, first: int, pair: object) -> None:
+    path = write(tmp_path / "x.tsv", f"the cat\tel gato\t{links}\n")
+    assert read_gold(path, "xlwa", first_word=first)[0].sure == pair
+
+
+def test_links_that_may_count_from_either_are_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.tsv", "the old cat\tel viejo gato\t1-1 2-2\n")
+    with pytest.raises(DataError, match=r"x.tsv: links may count from 0 or from 1: none has a 0"):
+        read_gold(path, "xlwa")
+
+
+def test_pharaoh_with_possible_links(tmp_path: Path) -> None:
+    text = write(tmp_path / "text", "hear , hear ! ||| bravo !\n||| non\n")
+    links = write(tmp_path / "links", "4-2 1p1 3p1\n\n")
+    first, second = read_gold([text, links], "pharaoh")
+    assert (first.source_tokens, first.target_tokens) == (
+        ["hear", ",", "hear", "!"],
+        ["bravo", "!"],
+    )
+    assert (first.sure, first.possible) == ({(3, 1)}, {(3, 1), (0, 0), (2, 0)})
+    assert (second.source_tokens, second.target_tokens) == ([], ["non"])
+    with pytest.raises(DataError, match=r"line 1: link 5-1 lies outside .* here 0"):
+        read_gold([text, write(links, "0-0 5-1\n\n")], "pharaoh")
+    with pytest.raises(DataError, match=r"line 2: '1x1' is not a link"):
+        read_gold([text, write(links, "0-0\n1x1\n")], "pharaoh")
+    with pytest.raises(DataError, match=r"text, line 2: no ' \|\|\| ' between two sentences"):
+        read_gold([write(text, "a ||| b\na b\n"), write(links, "0-0\n\n")], "pharaoh")
+
+
 IDEOGRAPHIC_SPACE, NO_BREAK_SPACE = "\u3000", "\u00a0"
 
 
@@ -46,6 +85,11 @@ def naacl(tmp_path: Path) -> list[Path]:
         write(tmp_path / "hi", "<s snum=7> u v </s>\r\n<s snum=2> w </s>\r\n"),
         write(tmp_path / "wa", "7 1 2\n7 2 1 P\n7 0 1\n2 1 1 S 0.9\n"),
     ]
+
+
+def test_naacl_never_counts_from_zero(naacl: list[Path]) -> None:
+    with pytest.raises(DataError, match="links of this format count from 1; leave out `first_wo"):
+        read_gold(naacl, "naacl", first_word=0)
 
 
 def test_naacl(naacl: list[Path]) -> None:
@@ -110,6 +154,7 @@ def test_bad_xlwa(tmp_path: Path, line: str, message: str) -> None:
             1408,
             1408,
         ),
+        (["awesome-align/enfr.src-tgt", "awesome-align/enfr.gold"], "pharaoh", 447, 4038, 17438),
     ],
 )
 def test_real_gold(files: list[str], format: str, sentences: int, sure: int, possible: int) -> None:

@@ -211,8 +211,9 @@ def pages(run: Path) -> list[Path]:
         html_path=run / "tables/toy/table2.html",
         **common,
     )
-    write_json({"symmetrisation": "union", "aer": None, "sentences": 0}, run / "ru.json")
-    write_alignment_page({("bitext", "ru"): run / "ru.json"}, NAMES, run / "alignment.html")
+    card = {"aligner": "builtin", "version": "1", "symmetrisation": "union", "dropped": {}}
+    write_json(card, run / "ru.json")
+    write_alignment_page({("bitext", "ru", ""): run / "ru.json"}, NAMES, run / "alignment.html")
     names = ["index.html", "claims.html", "scorecard.html", "alignment.html"]
     return [run / name for name in [*names, f"papers/{PAPER}.html", "tables/toy/table2.html"]]
 

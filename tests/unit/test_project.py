@@ -35,7 +35,7 @@ def _lock() -> dict[str, str]:
     """Name to version; fails on a line that is not an exact pin, which pip could change."""
     pins = {}
     for line in _lines(ROOT / "requirements.lock"):
-        name, separator, version = line.partition("==")
+        name, separator, version = line.partition(";")[0].partition("==")
         assert separator, f"requirements.lock: {line!r} is no exact pin"
         assert re.fullmatch(r"[0-9a-z.!]+", version), f"requirements.lock: {line!r} is no exact pin"
         assert _name(name) not in pins, f"requirements.lock pins {name} twice"
@@ -51,7 +51,7 @@ def test_lock_satisfies_the_bounds_of_requirements_in() -> None:
     pins = _lock()
     for line in _lines(ROOT / "requirements.in"):
         if "==" in line:
-            assert pins[_name(line)] == line.partition("==")[2], line
+            assert pins[_name(line)] == line.partition(";")[0].partition("==")[2], line
 
 
 def test_lock_is_closed_under_dependencies() -> None:
@@ -100,7 +100,10 @@ def test_conda_environment_pins_what_the_lock_pins() -> None:
     environment = yaml.safe_load((ROOT / "envs/mbert-atlas.yaml").read_text())
     (pip,) = [item["pip"] for item in environment["dependencies"] if isinstance(item, dict)]
     pins = _lock()
-    assert pip == [f"{line.partition('==')[0]}=={pins[_name(line)]}" for line in pip]
+    bare = [line.partition(";")[0] for line in pip]
+    assert bare == [f"{line.partition('==')[0]}=={pins[_name(line)]}" for line in bare]
+    lock = _lines(ROOT / "requirements.lock")
+    assert [line for line in pip if ";" in line] == [line for line in lock if ";" in line]
     runtime = (ROOT / "requirements.in").read_text().partition("# development")[0]
     expected = {_name(line) for line in runtime.splitlines() if line and line[0] != "#"}
     assert {_name(line) for line in pip} == {n for n in expected if "snakemake" not in n}

@@ -112,6 +112,15 @@ def test_two_runs_with_one_name_are_rejected():
         table(runs={"twin": twin, "twin-hi": {"like": "nli", "evaluate": {"xnli": ["hi"]}}})
 
 
+def test_an_aligner_is_part_of_a_run_unless_it_is_the_default():
+    run = table().get("adjusted-eflomal", "hi", "corrected")
+    assert run.specification["aligner"] == "eflomal"
+    runs = table(alignment={"aligner": "eflomal"})
+    assert runs.get("adjusted-eflomal", "hi", "corrected") is runs.get(
+        "adjusted", "hi", "corrected"
+    )
+
+
 def test_one_hyperparameter_changes_one_run_and_what_starts_from_it():
     before = {run.id: run.specification for run in table()}
     after = {
@@ -124,6 +133,7 @@ def test_one_hyperparameter_changes_one_run_and_what_starts_from_it():
     expected = {f"{name}-{code}" for name in families for code in ("es", "ru", "vi", "hi")}
     for variant in ("start", "end", "pieces", "cls", "cls-sep", "words", "shuffled", "embert"):
         expected.add(f"adjusted-{variant}-hi")
+    expected |= {f"adjusted-eflomal-{code}" for code in ("ru", "hi")}
     assert changed == {f"{name}.corrected" for name in expected}
     assert after["nli-adjusted-es.corrected"]["start"] == "adjusted-es.corrected"
 

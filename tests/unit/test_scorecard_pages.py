@@ -187,20 +187,23 @@ def test_a_figure_is_named_after_its_file(artifact: str, name: str, title: str) 
 
 def test_alignment_scores_have_a_row_per_way_of_joining(tmp_path: Path) -> None:
     way = {"aer": 0.269, "precision": 0.876, "recall": 0.628, "f1": 0.731}
-    way |= {"links": 1700, "sentences": 90}
+    way |= {"links": 1700, "sentences": 90, "pairs_right": 0.765}
     ways = {"intersection": way, "one_to_one": way}
-    write_json({"symmetrisation": "one_to_one", "by_symmetrisation": ways}, tmp_path / "hi.json")
-    write_json({"symmetrisation": "union", "aer": None, "sentences": 0}, tmp_path / "ru.json")
-    paths = {("bitext", code): tmp_path / f"{code}.json" for code in ("hi", "ru")}
+    common = {"aligner": "eflomal", "version": "sil-thot 3", "dropped": {"long": 1200, "empty": 34}}
+    scored = common | {"symmetrisation": "one_to_one", "by_symmetrisation": ways}
+    write_json(scored, tmp_path / "hi.json")
+    write_json(common | {"symmetrisation": "union"}, tmp_path / "ru.json")
+    paths = {("bitext", code, ".eflomal"): tmp_path / f"{code}.json" for code in ("hi", "ru")}
     write_alignment_page(paths, {"hi": "Hindi"}, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     rows = [re.findall("<td>(.*?)</td>", row) for row in re.findall("<tr>(<td>.*?)</tr>", page)]
-    assert [row[:4] for row in rows] == [
-        ["bitext", "Hindi", "intersection", "26.9"],
-        ["bitext", "Hindi", "one to one (used)", "26.9"],
-        ["bitext", "ru", "no gold links", "–"],
+    aligner = ["eflomal (sil-thot 3)", "1,234"]
+    assert [row[:6] for row in rows] == [
+        ["bitext", "Hindi", *aligner, "intersection", "26.9"],
+        ["bitext", "Hindi", *aligner, "one to one (used)", "26.9"],
+        ["bitext", "ru", *aligner, "no gold links", "–"],
     ]
-    assert rows[0][-1] == "1,700"
+    assert rows[0][-3:] == ["76.5", "90", "1,700"]
     assert "not comparable" not in page
     assert "AER is the alignment error rate: lower is better." in page
     assert '<a href="index.html">' in page

@@ -7,19 +7,19 @@ rule align:
         bitext="<results>/data/{dataset}/{language}.parquet",
         gold=job.gold,
     output:
-        pharaoh="<results>/alignment/{dataset}/{language}.pharaoh",
-        scores="<results>/alignment/{dataset}/{language}.scores.json",
+        pharaoh="<results>/alignment/{dataset}/{language}{aligner}.pharaoh",
+        scores="<results>/alignment/{dataset}/{language}{aligner}.scores.json",
     log:
-        "<results>/logs/align/{dataset}/{language}.log",
+        "<results>/logs/align/{dataset}/{language}{aligner}.log",
     benchmark:
-        "<results>/benchmarks/align/{dataset}/{language}.tsv"
+        "<results>/benchmarks/align/{dataset}/{language}{aligner}.tsv"
     threads: plan.threads("align")
     resources:
         **plan.resources("align"),
     params:
-        symmetrisation=plan.config.alignment.symmetrisation,
+        alignment=job.align_options,
         gold=job.gold_sources,
-        code=plan.code("align"),
+        code=job.aligning_code,
     script:
         "../scripts/align.py"
 
@@ -28,21 +28,23 @@ rule encode_word_pairs:
     """Word pairs for adjustment and, held out from them, for histograms; tokenised once."""
     input:
         bitext="<results>/data/{dataset}/{language}.parquet",
-        pharaoh="<results>/alignment/{dataset}/{language}.pharaoh",
+        pharaoh="<results>/alignment/{dataset}/{language}{aligner}.pharaoh",
         tokenizer=job.tokenizer,
     output:
-        train=directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}/train"),
-        heldout=directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}/heldout"),
-        card="<results>/tokens/{encoder}/pairs/{dataset}/{language}/card.json",
+        train=directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}{aligner}/train"),
+        heldout=directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}{aligner}/heldout"),
+        card="<results>/tokens/{encoder}/pairs/{dataset}/{language}{aligner}/card.json",
     log:
-        "<results>/logs/encode_word_pairs/{encoder}/{dataset}/{language}.log",
+        "<results>/logs/encode_word_pairs/{encoder}/{dataset}/{language}{aligner}.log",
     benchmark:
-        "<results>/benchmarks/encode_word_pairs/{encoder}/{dataset}/{language}.tsv"
+        "<results>/benchmarks/encode_word_pairs/{encoder}/{dataset}/{language}{aligner}.tsv"
     threads: plan.threads("encode_word_pairs")
     resources:
         **plan.resources("encode_word_pairs"),
     params:
-        alignment=plan.config.alignment.model_dump(mode="json", exclude={"gold"}),
+        alignment=plan.config.alignment.model_dump(
+            include={"held_out", "maximum_words", "maximum_length"}
+        ),
         made_from=job.datasets.made_from,
         code=plan.code("encode_word_pairs"),
     script:
@@ -52,13 +54,13 @@ rule encode_word_pairs:
 rule shuffle_word_pairs:
     """The pairs for adjustment with words of other sentences: what adjustment on wrong pairs does."""
     input:
-        "<results>/tokens/{encoder}/pairs/{dataset}/{language}/train",
+        "<results>/tokens/{encoder}/pairs/{dataset}/{language}{aligner}/train",
     output:
-        directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}/shuffled"),
+        directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}{aligner}/shuffled"),
     log:
-        "<results>/logs/shuffle_word_pairs/{encoder}/{dataset}/{language}.log",
+        "<results>/logs/shuffle_word_pairs/{encoder}/{dataset}/{language}{aligner}.log",
     benchmark:
-        "<results>/benchmarks/shuffle_word_pairs/{encoder}/{dataset}/{language}.tsv"
+        "<results>/benchmarks/shuffle_word_pairs/{encoder}/{dataset}/{language}{aligner}.tsv"
     threads: plan.threads("encode_word_pairs")
     resources:
         **plan.resources("encode_word_pairs"),

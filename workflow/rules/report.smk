@@ -124,7 +124,7 @@ rule write_index:
 rule write_alignment_scores:
     """The alignment error rate (AER) of the word links against gold links."""
     input:
-        [f"<results>/alignment/{it}/{code}.scores.json" for it, code in plan.aligned()],
+        [f"<results>/alignment/{it}/{code}{by}.scores.json" for it, code, by in plan.aligned()],
     output:
         report(
             "<results>/alignment.html",

@@ -4,6 +4,7 @@ from workflow.job import set_up
 
 with set_up(snakemake):
     from mbert_atlas.alignment.bitext import align
+    from mbert_atlas.config.alignment import Alignment
     from mbert_atlas.corpora.gold_alignment import read_gold
     from mbert_atlas.files import write_json
     from mbert_atlas.languages import Language
@@ -11,12 +12,13 @@ with set_up(snakemake):
     gold = []
     for source in snakemake.params.gold:
         paths = [Path(path) for path in (source["path"], *source["partners"])]
-        gold.extend(read_gold(paths, source["format"], Language(**source["language"])))
-    scores = align(
+        language = Language(**source["language"])
+        gold.extend(read_gold(paths, source["format"], language, source["first_word"]))
+    card = align(
         snakemake.input.bitext,
         snakemake.output.pharaoh,
         gold=gold,
-        symmetrisation=snakemake.params.symmetrisation,
+        options=Alignment(**snakemake.params.alignment),
         threads=snakemake.threads,
     )
-    write_json(scores, snakemake.output.scores)
+    write_json(card, snakemake.output.scores)

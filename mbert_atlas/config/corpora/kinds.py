@@ -22,6 +22,7 @@ from mbert_atlas.config.references import EncoderName
 
 PlainTextFormat = Literal["lines", "vline"]
 BitextFormat = Literal["wikimatrix", "moses", "manythings", "lines"]
+GoldFormat = Literal["xlwa", "pharaoh", "naacl"]
 NliFormat = Literal["multinli", "xnli", "xtreme", "taxinli"]
 NerFormat = Literal["rahimi", "panx", "conll2003"]
 QaFormat = Literal["squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xtreme"]
@@ -93,7 +94,9 @@ class GoldAlignment(Corpus):
     """Sentence pairs with word links made by hand."""
 
     corpus: Literal["gold_alignment"] = CORPUS
-    format: Literal["xlwa", "naacl"] | None = FORMAT
+    format: GoldFormat | None = FORMAT
+    first_word: Literal[0, 1] | None = None
+    """Number of a sentence's first word in links; none: recognised from the file."""
 
 
 class UniversalDependencies(WithSplit):

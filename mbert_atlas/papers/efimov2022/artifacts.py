@@ -3,11 +3,14 @@
 import re
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import Protocol
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.labels import listed
 from mbert_atlas.papers.efimov2022.config import CONTRASTS, Histograms, Section, needs_of
+from mbert_atlas.plan.files import alignment_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -31,6 +34,7 @@ _TITLES = {
     "table7": "Gain by what is aligned",
     "table8": "QA in the training language, before and after adjustment",
     "controls": "Adjustment on shuffled word pairs, a control of ours",
+    "aligners": "Adjustment on word pairs of a better aligner, a question of ours",
     "table9": "{languages} with an extended vocabulary, before and after adjustment",
 }
 _SIZE = re.compile(r"(\w+)_(\d+)K")
@@ -150,11 +154,14 @@ def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
         options=lambda: table.model_dump(include={"against", "gains_over"}),
         columns={"model": table.model},
     )
-    floor = [_floor(plan, table)] if name == "table3" else []
+    more = {
+        "table3": lambda: [_floor(plan, table)],
+        "aligners": lambda: _links(plan, table),
+    }
     return table_artifact(
         name,
         title,
-        [measurement, *floor],
+        [measurement, *more.get(name, list)()],
         figures=[plan.transfer_figure(PAPER, name, title, conditions)],
         conditions=conditions,
         highlight=name == "table2",
@@ -172,6 +179,32 @@ def _floor(plan: Plan, table: TransferTable) -> Measurement:
     columns = {"model": table.model}
     measure = f"papers.{PAPER}.measures:measure_constant"
     return Measurement("table3_constant", measure, cells, columns=columns)
+
+
+def _links(plan: Plan, table: TransferTable) -> list[Measurement]:
+    """Return the scores of the word links behind each condition; none without gold links."""
+
+    def cells() -> list[Cell]:
+        links: dict[tuple[str, str, Protocol], str] = {}
+        for test, protocol in product(table.tests.values(), table.protocols):
+            for _, condition, shown in table.families(test):
+                family, _, fixed = shown.partition("/")
+                for language in test.languages or table.languages:
+                    run = plan.runs.get(family, fixed or language, protocol)
+                    if not run.start:
+                        continue
+                    words = alignment_of(plan.runs[run.start])
+                    if plan.gold(words["dataset"], language):
+                        links[condition, language, protocol] = path("links_card", **words)
+        return [
+            Cell(condition=condition, language=language, protocol=protocol, path=card)
+            for (condition, language, protocol), card in links.items()
+        ]
+
+    columns = {"task": "word_alignment", "model": table.model, "source": "en"}
+    measure = f"papers.{PAPER}.measures:measure_links"
+    record = Measurement("aligners_links", measure, cells, columns=columns)
+    return [record] if cells() else []
 
 
 def _by_language(plan: Plan, table: TransferTable) -> dict[str, str]:

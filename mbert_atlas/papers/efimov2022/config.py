@@ -60,6 +60,14 @@ def check(config: Any) -> None:
                 problem = f"{family!r} goes back to the encoder {base!r}, and efimov2022.model is "
                 problem += repr(paper.model)
                 report(Mistake(f"{at}.panels.{panel}", problem, "make them the same"))
+            default = config.alignment.aligner
+            for name in ref.chain(config, family):
+                aligner = getattr(config.runs[name], "aligner", None) or default
+                if aligner != default:
+                    # It is trained on sentences that are held out from the others.
+                    problem = f"{name!r} has word pairs of {aligner}, held out are those of "
+                    problem += default
+                    report(Mistake(f"{at}.panels.{panel}", problem, "leave the panel out"))
             if panels.setdefault(panel, family) != family:
                 problem = "a panel has one name and one family in all figures"
                 report(Mistake(f"{at}.panels.{panel}", problem, "rename it"))

@@ -1,4 +1,4 @@
-"""Measures of Table 1, Figures 1 and 2, and section 5.4; the floor of Table 3."""
+"""Measures of Table 1, Figures 1 and 2, and section 5.4; the floor of Table 3; word links."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,6 +46,17 @@ def measure_constant(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
         best = max(scores, key=lambda score: float(score["value"]))
         n = int(pc.sum(lengths).as_py())
         yield cell.columns | {"condition": "constant", "metric": "token_f1", "n": n} | best
+
+
+def measure_links(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield the error rate of word links and the share of right training pairs, in percent.
+
+    Cells have the cards that :func:`mbert_atlas.alignment.bitext.align` returns.
+    """
+    for cell in cells:
+        card = read_json(Path(cell.path))
+        for metric, n in (("aer", "sentences"), ("pairs_right", "pairs")):
+            yield cell.columns | {"metric": metric, "value": 100 * card[metric], "n": card[n]}
 
 
 def measure_separation(cells: Sequence[Cell], shares: bool) -> list[dict[str, Any]]:

@@ -16,6 +16,11 @@ FIGURE = "efimov2022:\n  figures:\n    "
         (FIGURE + "figure1: {languages: [de]}\n", "line 3", "'de' is not defined in datasets.wiki"),
         (FIGURE + "figure1: {panels: {nli: qa}}\n", "", "a panel has one name and one family"),
         (
+            FIGURE + "figure1: {panels: {eflomal: nli-eflomal}}\n",
+            "line 3",
+            "'adjusted-eflomal' has word pairs of eflomal, held out are those of builtin",
+        ),
+        (
             FIGURE + "figure3: {languages: [hi], panels: {nli: nli}}\n",
             "line 3",
             "Input should be 'figure1' or 'figure2'",

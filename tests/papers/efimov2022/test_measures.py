@@ -9,9 +9,21 @@ from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.papers.efimov2022.measures import (
     average_shares,
     measure_constant,
+    measure_links,
     measure_separation,
 )
 from mbert_atlas.schemas import TAG_PREDICTIONS
+
+
+def test_word_links_have_an_error_rate_and_right_pairs(tmp_path):
+    card = {"aer": 0.629, "sentences": 90, "pairs": 595, "pairs_right": 0.5613}
+    write_json(card, tmp_path / "card.json")
+    cell = Cell(condition="adjusted", language="hi", path=str(tmp_path / "card.json"))
+    common = {"condition": "adjusted", "target": "hi"}
+    assert list(measure_links([cell])) == [
+        common | {"metric": "aer", "value": 62.9, "n": 90},
+        common | {"metric": "pairs_right", "value": 56.13, "n": 595},
+    ]
 
 
 def test_section_averages_the_models_tuned_on_nli():

@@ -1,0 +1,57 @@
+"""Aligners that the paper's runs need and that are not installed: named before any job."""
+
+import sys
+
+import pytest
+from configs import ROOT
+from test_bad_planning import plan_of
+
+from mbert_atlas.config.reading import with_lines
+from mbert_atlas.errors import DataError
+from workflow.aligners import check_aligners
+
+
+@pytest.mark.parametrize(
+    ("text", "targets", "places"),
+    [
+        ("offline: false\n", ["all"], ["key runs.adjusted-eflomal.aligner"]),
+        ("offline: false\n", ["efimov2022_aligners"], ["key runs.adjusted-eflomal.aligner"]),
+        (
+            "offline: false\n",
+            ["results/paper/alignment/wikimatrix/hi.eflomal.pharaoh"],
+            ["adjusted-eflomal.al"],
+        ),
+        ("offline: false\n", ["efimov2022_table2", "efimov2022_figure1"], []),
+        ("alignment: {aligner: fast_align}\n", ["efimov2022_table1"], []),
+        ("alignment: {aligner: fast_align}\n", ["efimov2022_table3"], ["line 1, key alignment.al"]),
+        ("alignment: {aligner: fast_align}\n", ["efimov2022_figure1"], ["line 1, key alignment"]),
+        (
+            "alignment: {aligner: fast_align}\n",
+            ["all"],
+            ["line 1, key alignment.aligner: fast_align is not on PATH", "key runs.adjusted-eflo"],
+        ),
+        ("alignment: {aligner: eflomal}\n", ["efimov2022_aligners"], ["line 1, key alignment.al"]),
+    ],
+)
+def test_aligners_that_are_not_installed(tmp_path, monkeypatch, text, targets, places):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "thot.alignment", None)
+    plan, files = plan_of(tmp_path, text)
+    if not places:
+        return check_aligners(plan, targets)
+    with pytest.raises(DataError) as caught:
+        check_aligners(plan, targets)
+    errors = str(with_lines(caught.value, files)).splitlines()
+    assert len(errors) == len(places) + (len(places) > 1)
+    for place, error in zip(places, errors[len(places) > 1 :], strict=True):
+        assert place in error
+
+
+@pytest.mark.parametrize("preset", ["demo", "small"])
+def test_only_small_needs_a_wheel(tmp_path, monkeypatch, preset):
+    monkeypatch.setitem(sys.modules, "thot.alignment", None)
+    plan = plan_of(tmp_path, "offline: true\n", ROOT / f"config/{preset}.yaml")[0]
+    if preset == "demo":
+        return check_aligners(plan, ["all"])
+    with pytest.raises(DataError, match="eflomal needs the package sil-thot"):
+        check_aligners(plan, ["all"])
