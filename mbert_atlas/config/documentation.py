@@ -99,8 +99,9 @@ def described(model: type[BaseModel]) -> dict[str, str]:
                         ast.Expr(ast.Constant(str(text))),
                     ):
                         texts[key] = inspect.cleandoc(text)
-    fields = model.model_fields
-    return {key: text for key in fields if (text := fields[key].description or texts.get(key))}
+    given = {key: field.description for key, field in model.model_fields.items()}
+    texts |= {key: text for key, text in given.items() if text}
+    return {key: texts[key] for key in given if key in texts}
 
 
 class _Schema(GenerateJsonSchema):

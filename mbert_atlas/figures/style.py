@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from io import BytesIO
 from logging.handlers import BufferingHandler
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import matplotlib as mpl
 import pandas as pd
@@ -63,7 +63,7 @@ def figure_style(sheet: Path | str | None = None) -> Iterator[None]:
     try:
         with mpl.rc_context():
             sns.set_theme(context="paper", style="whitegrid", palette=GROUP_COLOURS, rc=_SETTINGS)
-            mpl.rcParams.update(_SHEET.get() or {})
+            mpl.rcParams.update(cast(Any, _SHEET.get() or {}))
             yield
     finally:
         _SHEET.reset(token)
@@ -85,7 +85,7 @@ def read_sheet(path: Path | str) -> dict[str, Any]:
     if seen.buffer:
         problem = seen.buffer[0].getMessage().strip().splitlines()[0]
         raise DataError(path, "", problem, "write `key: value` with keys of matplotlib's rcParams")
-    return dict(settings)
+    return {str(key): value for key, value in settings.items()}
 
 
 def group_colours() -> Sequence[str]:
