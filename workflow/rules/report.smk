@@ -60,7 +60,6 @@ rule cost:
         "<results>/logs/{scope}cost.log",
     localrule: True
     params:
-        results=plan.results,
         rules=lambda w: plan.stages(workflow.rules),
         papers=plan.charged(),
         code=plan.code("cost"),

@@ -6,7 +6,7 @@ with set_up(snakemake):
     from mbert_atlas.scorecard.cells import write_csv
     from mbert_atlas.scorecard.cost import collect_cost
 
-    results = Path(snakemake.params.results)
+    results = Path(snakemake.output[0].removesuffix(f"{snakemake.wildcards.scope}cost.csv"))
     root = results / "benchmarks"
     frame = collect_cost(
         sorted(root.rglob("*.tsv")),
