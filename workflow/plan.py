@@ -187,6 +187,11 @@ class WorkflowPlan(Parameters):
         keys |= {"program"} if name == "fast_align" else set()
         return {**self.config.alignment.model_dump(include=keys), "aligner": name}
 
+    def pair_options(self) -> dict[str, int]:
+        """Return what decides the pairs that are taken from word links, as parameter."""
+        keys = {"held_out", "maximum_words", "maximum_length"}
+        return self.config.alignment.model_dump(include=keys)
+
     def recipe(self, encoder: str) -> dict[str, Any]:
         """Return what decides how an encoder is trained, as parameter."""
         include, exclude = {"scratch", "changed"}, {"scratch": {"shipped"}}

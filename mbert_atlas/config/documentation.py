@@ -99,21 +99,23 @@ def described(model: type[BaseModel]) -> dict[str, str]:
                         ast.Expr(ast.Constant(str(text))),
                     ):
                         texts[key] = inspect.cleandoc(text)
-    given = {key: field.description for key, field in model.model_fields.items()}
-    texts |= {key: text for key, text in given.items() if text}
-    return {key: texts[key] for key in given if key in texts}
+    fields = model.model_fields
+    texts |= {key: field.description for key, field in fields.items() if field.description}
+    return {key: texts[key] for key in fields if key in texts}
 
 
-class _Schema(GenerateJsonSchema):
+class DescribedSchema(GenerateJsonSchema):
     """JSON schema with descriptions, in which every entry of a mapping may be null: removed."""
 
     def model_schema(self, schema: Any) -> JsonSchemaValue:
+        """Add the descriptions of a model's fields."""
         result = super().model_schema(schema)
         for key, text in described(schema["cls"]).items():
             result["properties"][key]["description"] = text
         return result
 
     def dict_schema(self, schema: Any) -> JsonSchemaValue:
+        """Let entries be null."""
         mapping, null = super().dict_schema(schema), {"type": "null"}
         entry = mapping.get("additionalProperties")
         if isinstance(entry, dict) and entry and null not in entry.get("anyOf", ()):
@@ -127,7 +129,7 @@ def shared_schema() -> dict[str, Any]:
     A file holds a part of a config, so that nothing is required at its top, nor of families, which
     may be `like` others.
     """
-    schema = Config.model_json_schema(schema_generator=_Schema)
+    schema = Config.model_json_schema(schema_generator=DescribedSchema)
     del schema["required"]
     schema["patternProperties"] = {r"^[a-z]+\d{4}$": {"type": "object"}}  # sections of papers
     for model in ("AdjustmentRuns", "FinetuningRuns", "Search", "Choices", "Choice"):
@@ -140,7 +142,7 @@ def shared_schema() -> dict[str, Any]:
 
 def paper_schema(paper: str, section: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of a paper's config file, which extends the shared one."""
-    schema = section.model_json_schema(schema_generator=_Schema)
+    schema = section.model_json_schema(schema_generator=DescribedSchema)
     definitions = schema.pop("$defs", {})
     shared = [{"$ref": "../schema.json"}]
     return {"allOf": shared, "properties": {paper: schema}, "$defs": definitions}

@@ -48,11 +48,11 @@ class Run:
     def code(self) -> tuple[str, ...]:
         """The registered code that a run depends on, as fingerprint roots: task, methods, loss."""
         adjustment = self.specification.get("replay", self.specification)["hyperparameters"]
-        loss = f"config.training:LOSSES[{adjustment.get('loss', '')}]"
+        losses = [f"config.training:LOSSES[{adjustment['loss']}]"] if "loss" in adjustment else []
         if self.kind == "adjustment":
-            return (loss,)
+            return tuple(losses)
         methods = ",".join(methods_in(self.specification["hyperparameters"]))
-        return f"tasks:TASKS[{self.task}]", f"training.methods:METHODS[{methods}]", loss
+        return f"tasks:TASKS[{self.task}]", f"training.methods:METHODS[{methods}]", *losses
 
 
 class RunTable:

@@ -42,9 +42,7 @@ rule encode_word_pairs:
     resources:
         **plan.resources("encode_word_pairs"),
     params:
-        alignment=plan.config.alignment.model_dump(
-            include={"held_out", "maximum_words", "maximum_length"}
-        ),
+        alignment=plan.pair_options(),
         made_from=job.datasets.made_from,
         code=plan.code("encode_word_pairs"),
     script:
