@@ -15,10 +15,12 @@ from mbert_atlas.encoders.loading import load_tokenizer, save_encoder
 from mbert_atlas.encoders.unigram import train_unigram
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import read_json
 from mbert_atlas.miniature.concepts import Sampler
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.meanings import draw_meaning
 
+SHIPPED = sorted((Path(__file__).parents[2] / "resources/encoders").iterdir())
 MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
 SAMPLER = Sampler(3)
 MEANINGS = [draw_meaning(SAMPLER) for _ in range(40)]
@@ -66,6 +68,14 @@ def test_a_unigram_vocabulary(tmp_path: Path) -> None:
     assert {*"，（１％ำ…ﬁ½ж"} <= tokenizer.get_vocab().keys()
     assert not [name for name in tokenizer.get_vocab() if name != name.strip()]
     assert unknown(tmp_path / "tokenizer", ["鬱", "a"]) == ["鬱"]
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
+def test_shipped_vocabularies(folder: Path) -> None:
+    """They spell other sentences of the languages that they were trained on."""
+    trained = read_json(folder / "made.json")["specification"]["datasets"]
+    languages = {code for dataset in trained.values() for code in dataset["languages"]}
+    assert unknown(folder, [text for code in languages & TEXTS.keys() for text in TEXTS[code]]) == []
 
 
 def test_a_wordpiece_vocabulary(tmp_path: Path) -> None:
