@@ -75,7 +75,8 @@ def test_shipped_vocabularies(folder: Path) -> None:
     """They spell other sentences of the languages that they were trained on."""
     trained = read_json(folder / "made.json")["specification"]["datasets"]
     languages = {code for dataset in trained.values() for code in dataset["languages"]}
-    assert unknown(folder, [text for code in languages & TEXTS.keys() for text in TEXTS[code]]) == []
+    texts = [text for code in languages & TEXTS.keys() for text in TEXTS[code]]
+    assert unknown(folder, texts) == []
 
 
 def test_a_wordpiece_vocabulary(tmp_path: Path) -> None:
