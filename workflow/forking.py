@@ -40,7 +40,7 @@ _THREADS = (
 _lock = Lock()  # the multiprocessing module polls all processes whenever one starts
 
 
-def install(scripts: Path, preload: str = "workflow.preload", least_jobs: int = 20) -> None:
+def install(scripts: Path, preload: str = "workflow.preload", least_jobs: int = 8) -> None:
     """Make Snakemake start the scripts of a folder by forks where it runs jobs on this machine.
 
     With fewer jobs the imports of ``preload`` would take longer than those of their scripts.
