@@ -55,10 +55,7 @@ def outcomes(
 
 
 def why_not(
-    stated: Claims,
-    claim: Claim,
-    cell: CellEffect,
-    gates: Mapping[tuple[str, Key], tuple[str, str]],
+    stated: Claims, claim: Claim, cell: CellEffect, gates: Mapping[tuple[str, Key], tuple[str, str]]
 ) -> tuple[str, str]:
     """Return why a case does not count: the first gate that it does not pass, and its numbers.
 

@@ -132,10 +132,7 @@ def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
         options=lambda: table.model_dump(include={"against", "gains_over"}),
         columns={"model": table.model},
     )
-    more = {
-        "table3": lambda: [_floor(plan, table)],
-        "aligners": lambda: _links(plan, table),
-    }
+    more = {"table3": lambda: [_floor(plan, table)], "aligners": lambda: _links(plan, table)}
     return table_artifact(
         name,
         title,
