@@ -6,9 +6,10 @@ from importlib.resources import files
 
 import yaml
 
-_TEXTS = yaml.safe_load(files("mbert_atlas.labels").joinpath("labels.yaml").read_text("utf-8"))
-_WORDS = {word.lower(): word for word in _TEXTS["capitals"].split()} | _TEXTS["words"]
-_PHRASES, _ENDINGS, _COMPARISONS = (_TEXTS[key] for key in ("phrases", "endings", "comparisons"))
+_FILE = files("mbert_atlas.labels").joinpath("labels.yaml")
+_TEXTS: dict[str, dict[str, str]] = yaml.safe_load(_FILE.read_text("utf-8"))
+_WORDS, _PHRASES = _TEXTS["words"], _TEXTS["phrases"]
+_ENDINGS, _COMPARISONS = _TEXTS["endings"], _TEXTS["comparisons"]
 _COMPARED = re.compile(rf"(.+?)_({'|'.join(_COMPARISONS)})(?:_vs)?_(.+)")
 _PREFIX = re.compile(r"(token|span|entity|micro)_(.+)")
 _BETWEEN_WORDS = re.compile(r"_|(?<=[a-z])-(?=[a-z])")

@@ -88,7 +88,7 @@ class Artifact:
     conditions: Mapping[str, str] = field(default_factory=dict)  # names that the config decides
 
 
-def texts_of(paper: str) -> dict[str, Any]:
+def read_texts(paper: str) -> dict[str, Any]:
     """Return the texts of a paper's tables and figures, its ``texts.yaml``."""
     return read_yaml(Path(__file__).parents[1] / f"papers/{paper}/texts.yaml")
 

@@ -88,10 +88,7 @@ use rule finetune as finetune_unsaved with:
 rule choose_hyperparameters:
     """The best draw of a search, by development data."""
     input:
-        lambda w: [
-            plan.predictions(plan.runs[run], plan.runs[run].seeds[0])
-            for run in plan.runs.searches[w.search]
-        ],
+        job.drawn_predictions,
     output:
         "<results>/search/{search}.{protocol}.json",
     log:

@@ -20,13 +20,13 @@ from mbert_atlas.plan.records import (
     Measurement,
     PaperPlan,
     figures_by_protocol,
+    read_texts,
     table_artifact,
-    texts_of,
 )
 from mbert_atlas.plan.runs import RunTable
 
 PAPER = "efimov2022"
-_TEXTS = texts_of(PAPER)
+_TEXTS = read_texts(PAPER)
 _SIZE = re.compile(r"(\w+)_(\d+)K")
 
 

@@ -22,12 +22,12 @@ from mbert_atlas.plan.records import (
     TokenVectors,
     figures_by_protocol,
     measured,
+    read_texts,
     table_artifact,
-    texts_of,
 )
 from mbert_atlas.randomness import generator
 
-_TEXTS, _MEASURES = texts_of("liang2021"), "papers.liang2021.measures"
+_TEXTS, _MEASURES = read_texts("liang2021"), "papers.liang2021.measures"
 CHARACTERS = "-characters"
 """In the names of vectors of words: of the first subword that has characters."""
 METHODS = ["densray", "lda"]
@@ -109,6 +109,11 @@ def texts_of(plan: Files, encoder: str) -> str:
     paper = section(plan)
     (model,) = (model for model, name in paper.encoders.items() if name == encoder)
     return paper.tokens.texts[model]
+
+
+def directions(plan: Files, encoder: str, languages: str = "all") -> str:
+    """Return the directions that identify languages in an encoder."""
+    return plan.directions(encoder, texts_of(plan, encoder), languages)
 
 
 def probing(plan: Files, probe: Probe, languages: str) -> dict[str, Any]:

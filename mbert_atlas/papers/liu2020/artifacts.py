@@ -18,12 +18,12 @@ from mbert_atlas.plan.records import (
     PaperPlan,
     figures_by_protocol,
     measured,
+    read_texts,
     table_artifact,
-    texts_of,
 )
 
 _PAPER = "liu2020"
-_TEXTS = texts_of(_PAPER)
+_TEXTS = read_texts(_PAPER)
 _LAYERS, _UPPER_LAYERS = 12, ["7-12"]
 """Those of the paper's BERT, and those that Table 4 trains."""
 _CURVES = [

@@ -32,12 +32,12 @@ from mbert_atlas.plan.records import (
     Store,
     figures_by_protocol,
     measured,
+    read_texts,
     table_artifact,
-    texts_of,
 )
 
 PAPER, FEATURES = "muller2021", "muller2021/parallel"
-_TEXTS = texts_of(PAPER)
+_TEXTS = read_texts(PAPER)
 _HIGHLIGHTS = ("table7", "figure5")
 _UNCHANGED = {PRETRAINED: "", FINE_TUNED: ""}
 """Conditions of encoders without re-initialised layers."""

@@ -21,13 +21,13 @@ from mbert_atlas.plan.records import (
     PaperPlan,
     Store,
     measured,
+    read_texts,
     table_artifact,
-    texts_of,
 )
 from mbert_atlas.plan.runs import Run
 
 PAPER = "tanti2021"
-_TEXTS = texts_of(PAPER)
+_TEXTS = read_texts(PAPER)
 FINE_TUNING = ("initial", "fine_tuned")
 UNLEARNING = ("gradient_reversal", "entropy_maximisation")
 SCORES = {"table1": FINE_TUNING, "table2": UNLEARNING}
