@@ -46,7 +46,7 @@ rule adjust:
     params:
         specification=job.runs.specification,
         state=f"{plan.results}/state/{{run}}/seed{{seed}}",
-        code=job.adjusting_code,
+        code=job(plan.training_code, script="adjust"),
     script:
         "../scripts/adjust.py"
 
@@ -70,7 +70,7 @@ rule finetune:
     params:
         specification=job.runs.specification,
         state=f"{plan.results}/state/{{run}}/seed{{seed}}",
-        code=job.finetuning_code,
+        code=job(plan.training_code, script="finetune"),
     script:
         "../scripts/finetune.py"
 

@@ -242,16 +242,13 @@ class _Builder:
         masked = path("masked_predictions", encoder=self.paper.embeddings.reference)
         return [Cell(condition="language_model_head", path=masked)]
 
-    def _is_fitted(self) -> bool:
-        return bool(self.plan.language_model_head(self.paper.embeddings.reference))
-
     def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
         names = [self.plan.languages[code].name for code in direction]
         caption = _TEXTS["by_weight"].format(
             **_TEXTS["translations"][metric], source=names[0], target=names[1]
         )
-        if self._is_fitted():
+        if self.plan.language_model_head(self.paper.embeddings.reference):  # a fitted one
             caption += " The language-model head is fitted, see Table 2."
         draw, options = "papers.liu2020.figures:draw_by_weight", {"title": title, "metric": metric}
         return Artifact(
