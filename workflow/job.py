@@ -48,7 +48,7 @@ def is_fetch(rule: str) -> bool:
 def set_up(snakemake: Any) -> Iterator[dict[str, Any]]:
     """Run the body of a script with output, warnings and tracebacks in ``snakemake.log``.
 
-    It gets the parameters that are neither ``code`` nor ``state``.
+    It gets the parameters that are neither ``code`` nor ``state``, and paths as input and output.
 
     An error is a sentence on the terminal, a note for the main process, and the end. Imports that
     take long belong in the body: the environment that libraries read then is set up before.
@@ -56,6 +56,9 @@ def set_up(snakemake: Any) -> Iterator[dict[str, Any]]:
     """
     set_environment(snakemake.threads, offline=not is_fetch(snakemake.rule))
     options = {key: it for key, it in snakemake.params.items() if key not in ("code", "state")}
+    for name in ("input", "output"):
+        files = getattr(snakemake, name)
+        setattr(snakemake, name, type(files)(toclone=files, custom_map=Path))
     if not snakemake.log:
         yield options
         return

@@ -15,7 +15,7 @@ def setting_of(snakemake: Any) -> Setting:
     record = snakemake.input.get("provenance")
     return Setting(
         **snakemake.params.setting,
-        record=read_trace(Path(record)) if record else {},
+        record=read_trace(record) if record else {},
         citations=read_citations(Path(snakemake.params.citation["path"])),
     )
 
@@ -28,7 +28,7 @@ def compared(snakemake: Any) -> tuple[Any, dict[str, list[Any]]]:
         for paper, declared in params.compared["contrasts"].items()
     }
     frame = compare(
-        list(map(Path, snakemake.input.measurements)),
+        snakemake.input.measurements,
         [Path(item["path"]) for item in params.compared["reported"]],
         contrasts=contrasts,
         comparable=params.setting["comparable"],

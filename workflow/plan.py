@@ -126,13 +126,9 @@ class WorkflowPlan(Parameters):
         """Return the fingerprint of an aligner, named as in paths."""
         return self.code("align", f"alignment:ALIGNERS[{self.aligner(aligner)}]")
 
-    def adjusting_code(self, run: str) -> str:
-        """Return the fingerprint of the adjustment with the loss of a run."""
-        return self.code("adjust", *self.runs[run].code)
-
-    def finetuning_code(self, run: str) -> str:
-        """Return the fingerprint of fine-tuning with a run's task, methods and loss."""
-        return self.code("finetune", *self.runs[run].code)
+    def training_code(self, run: str, script: str) -> str:
+        """Return the fingerprint of a training with a run's task, methods and loss."""
+        return self.code(script, *self.runs[run].code)
 
     def measuring_code(self, name: str) -> str:
         """Return the fingerprint of a measurement: its function, and its tasks' scoring."""

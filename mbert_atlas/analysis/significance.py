@@ -92,11 +92,7 @@ def permutation_test(
 
 
 def compare_taggers(
-    baseline: Sequence[pa.Table],
-    system: Sequence[pa.Table],
-    *,
-    unit: TagItem,
-    seed: int,
+    baseline: Sequence[pa.Table], system: Sequence[pa.Table], *, unit: TagItem, seed: int
 ) -> Comparison:
     """Compare two taggers over all seeds by a permutation test.
 

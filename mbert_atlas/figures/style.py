@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.resources import files
 from io import BytesIO
 from logging.handlers import BufferingHandler
 from pathlib import Path
@@ -30,23 +31,6 @@ GROUP_COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 FULL_WIDTH = 7.2  # inches; the text width of a two-column paper, so fonts keep their size in print
-_SETTINGS = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "axes.labelsize": 9.0,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "legend.fontsize": 8.5,
-    "figure.titlesize": 11.0,
-    "axes.titlelocation": "left",
-    "axes.edgecolor": "#444444",
-    "grid.color": "#E3E3E3",
-    "savefig.dpi": 130,  # 936 pixels wide
-    "svg.hashsalt": "mbert-atlas",  # else the ids inside an SVG change from run to run
-    "svg.fonttype": "path",
-}
-
 
 _SHEET: ContextVar[Mapping[str, Any] | None] = ContextVar("_SHEET", default=None)
 """Settings of the style sheet in use."""
@@ -62,7 +46,7 @@ def figure_style(sheet: Path | str | None = None) -> Iterator[None]:
     token = _SHEET.set(read_sheet(sheet) if sheet else _SHEET.get())
     try:
         with mpl.rc_context():
-            sns.set_theme(context="paper", style="whitegrid", palette=GROUP_COLOURS, rc=_SETTINGS)
+            sns.set_theme(context="paper", style="whitegrid", palette=GROUP_COLOURS, rc=_SHARED)
             mpl.rcParams.update(cast(Any, _SHEET.get() or {}))
             yield
     finally:
@@ -86,6 +70,9 @@ def read_sheet(path: Path | str) -> dict[str, Any]:
         problem = seen.buffer[0].getMessage().strip().splitlines()[0]
         raise DataError(path, "", problem, "write `key: value` with keys of matplotlib's rcParams")
     return {str(key): value for key, value in settings.items()}
+
+
+_SHARED = read_sheet(str(files("mbert_atlas.figures").joinpath("atlas.mplstyle")))
 
 
 def group_colours() -> Sequence[str]:

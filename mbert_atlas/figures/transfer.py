@@ -14,13 +14,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import (
-    FULL_WIDTH,
-    MARKERS,
-    figure_style,
-    group_colours,
-    require_rows,
-)
+from mbert_atlas.figures.style import FULL_WIDTH, MARKERS, figure_style, group_colours, require_rows
 from mbert_atlas.figures.uncertainty import describe, interval_name, with_intervals
 from mbert_atlas.labels import label, language, places
 

@@ -6,6 +6,8 @@ from random import Random
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from jinja2 import Environment, PackageLoader
+
 from mbert_atlas.miniature import concepts
 from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, NOUNS, SCENES, Sampler
 from mbert_atlas.miniature.generator import is_held_out
@@ -198,46 +200,16 @@ class _Writer:
 
 def export(language: Language, pages: Sequence[Page]) -> str:
     """Return a ``pages-articles`` export (schema 0.10) of ``pages``."""
-    code, main_page = language.code, language.title(Thing("place", "indefinite"))
-    namespaces = "".join(
-        f'      <namespace key="{key}" case="first-letter">{name}</namespace>\n'
-        for key, name in _NAMESPACES.items()
+    templates = Environment(
+        loader=PackageLoader("mbert_atlas.miniature", "."),
+        trim_blocks=True,
+        keep_trailing_newline=True,
     )
-    return f"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" \
-xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
-xsi:schemaLocation="http://www.mediawiki.org/xml/export-0.10/ \
-http://www.mediawiki.org/xml/export-0.10.xsd" version="0.10" xml:lang="{code}">
-  <siteinfo>
-    <sitename>Wikipedia</sitename>
-    <dbname>{code}wiki</dbname>
-    <base>https://{code}.wikipedia.org/wiki/{main_page}</base>
-    <generator>mbert-atlas miniature</generator>
-    <case>first-letter</case>
-    <namespaces>
-      <namespace key="0" case="first-letter" />
-{namespaces}    </namespaces>
-  </siteinfo>
-{"".join(_page(page, number) for number, page in enumerate(pages, 1))}</mediawiki>
-"""
-
-
-def _page(page: Page, number: int) -> str:
-    redirect = f"\n    <redirect title={quoteattr(page.redirect)} />" if page.redirect else ""
-    size, text = len(page.wikitext.encode()), escape(page.wikitext)
-    return f"""  <page>
-    <title>{escape(page.title)}</title>
-    <ns>{page.namespace}</ns>
-    <id>{number * 7}</id>{redirect}
-    <revision>
-      <id>{number * 1009}</id>
-      <timestamp>2020-04-20T12:00:00Z</timestamp>
-      <contributor>
-        <username>Miniature</username>
-        <id>1</id>
-      </contributor>
-      <model>wikitext</model>
-      <format>text/x-wiki</format>
-      <text bytes="{size}" xml:space="preserve">{text}</text>
-    </revision>
-  </page>
-"""
+    return templates.get_template("export.xml.j2").render(
+        code=language.code,
+        main_page=language.title(Thing("place", "indefinite")),
+        namespaces=_NAMESPACES,
+        pages=pages,
+        escape=escape,
+        quoteattr=quoteattr,
+    )

@@ -18,7 +18,7 @@ import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from mbert_atlas.miniature import concepts
@@ -311,8 +311,8 @@ def _capitalised(form: str) -> str:
 
 
 def _rows() -> dict[str, Language]:
-    with Path(__file__).with_name("languages.csv").open(encoding="utf-8", newline="") as stream:
-        rows: list[dict[str, Any]] = list(csv.DictReader(stream))
+    table = files("mbert_atlas.miniature").joinpath("languages.csv").read_text("utf-8")
+    rows: list[dict[str, Any]] = list(csv.DictReader(table.splitlines()))
     for row in rows:
         row |= {name: int(row[name]) for name in ("cases", "genders", "classifiers", "copula")}
     return {row["code"]: Language(**row) for row in rows}

@@ -263,6 +263,11 @@ class Files:
         unit = self.config.encodings[family.encoding].scored
         return {"unit": unit, **criterion, "languages": codes}
 
+    def drawn_predictions(self, search: str) -> list[str]:
+        """Return the predictions of all draws of a search."""
+        runs = [self.runs[run] for run in self.runs.searches[search]]
+        return [self.predictions(run, run.seeds[0]) for run in runs]
+
     def choice(self, run: str) -> str | list[str]:
         """Return what a search has chosen for a run, where the run waits for one."""
         searched = self.runs[run].specification.get("search")

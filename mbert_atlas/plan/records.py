@@ -8,10 +8,12 @@ Cells and options are callables, evaluated only for the jobs that are planned.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.plan.needs import Need
 from mbert_atlas.plan.paths import path
 
@@ -84,6 +86,11 @@ class Artifact:
     tables: Sequence[Table] = ()
     highlight: bool = False  # in `highlights`, which show headline claims at little cost
     conditions: Mapping[str, str] = field(default_factory=dict)  # names that the config decides
+
+
+def read_texts(paper: str) -> dict[str, Any]:
+    """Return the texts of a paper's tables and figures, its ``texts.yaml``."""
+    return read_yaml(Path(__file__).parents[1] / f"papers/{paper}/texts.yaml")
 
 
 def measured(paper: str, *names: str) -> list[Cell]:

@@ -31,13 +31,7 @@ Rows = npt.NDArray[np.int64]
 
 
 def collect_vectors(
-    *,
-    encoder: Path,
-    store: Path,
-    output: Path,
-    languages: Sequence[str],
-    summed: int,
-    probed: int,
+    *, encoder: Path, store: Path, output: Path, languages: Sequence[str], summed: int, probed: int
 ) -> None:
     """Encode texts of some languages; keep moments of some tokens and the vectors of others.
 

@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -292,26 +292,40 @@ def cells_of(
 
 
 def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Iterator[CellEffect]:
-    compared = difference.columns
-    free = [place for place, column in enumerate(KEY) if column not in compared]
+    free = [place for place, column in enumerate(KEY) if column not in difference.columns]
+
+    def fixed(key: Key) -> Key:
+        return tuple(key[place] for place in free)
+
+    for cell, first, weights in effects(claim.sides(difference), keys, fixed):
+        values = first[0] if len(first) == 1 else [""] * len(KEY)
+        place = dict(zip(COLUMNS, values[1:], strict=True))
+        place |= {KEY[n]: cell[i] for i, n in enumerate(free) if n}
+        yield CellEffect(weights, place, difference.text)
+
+
+def effects(
+    terms: Iterable[tuple[int, Cells]], keys: Collection[Key], place: Callable[[Key], Key]
+) -> Iterator[tuple[Key, list[Key], Weights]]:
+    """Yield, by place, the cells of the first term, and the sum of the means over each term.
+
+    Terms have their sign. A ``place`` where one of them has no cell is left out.
+    """
     sides = []
-    for sign, names in claim.sides(difference):
+    for sign, names in terms:
         selected = [(KEY.index(column), set(values)) for column, values in names.items()]
-        by_cell: dict[Key, list[Key]] = {}
+        by_place: dict[Key, list[Key]] = {}
         for key in keys:
-            if all(key[place] in values for place, values in selected):
-                by_cell.setdefault(tuple(key[place] for place in free), []).append(key)
-        sides.append((sign, by_cell))
-    for cell, first in sides[0][1].items():
-        if all(cell in by_cell for _, by_cell in sides):
+            if all(key[number] in values for number, values in selected):
+                by_place.setdefault(place(key), []).append(key)
+        sides.append((sign, by_place))
+    for common, first in sides[0][1].items():
+        if all(common in by_place for _, by_place in sides):
             weights: Weights = {}
-            for sign, by_cell in sides:
-                for key in by_cell[cell]:
-                    weights[key] = weights.get(key, 0.0) + sign / len(by_cell[cell])
-            values = first[0] if len(first) == 1 else [""] * len(KEY)
-            place = dict(zip(COLUMNS, values[1:], strict=True))
-            place |= {KEY[n]: cell[i] for i, n in enumerate(free) if n}
-            yield CellEffect(weights, place, difference.text)
+            for sign, by_place in sides:
+                for key in by_place[common]:
+                    weights[key] = weights.get(key, 0.0) + sign / len(by_place[common])
+            yield common, first, weights
 
 
 def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:

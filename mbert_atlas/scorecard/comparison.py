@@ -175,10 +175,7 @@ def _draw(
     for protocol, points in by_protocol.items():
         if points:
             figure = curve_grid(
-                points,
-                along_label=curves.along_label,
-                value_label=curves.value_label,
-                names=names,
+                points, along_label=curves.along_label, value_label=curves.value_label, names=names
             )
             drawn[protocol] = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")[0]
     name, title = _artifact(plan, curves)

@@ -3,10 +3,11 @@
 docs/verdicts.md, 3, states the rule.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from mbert_atlas.scorecard.cells import KEY, Key
-from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Gate, Weights
+from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Gate, Weights, effects
 from mbert_atlas.scorecard.estimates import Evidence
 
 
@@ -15,28 +16,13 @@ def names_by(gate: Gate, key: Key) -> Key:
     return tuple(key[KEY.index(column)] for column in gate.by)
 
 
-def references(gate: Gate, keys: Iterable[Key]) -> dict[Key, Weights]:
+def references(gate: Gate, keys: Collection[Key]) -> dict[Key, Weights]:
     """Return the effects of a gate that are known, by their names in its columns ``by``.
 
     ``keys`` are those of its paper with numbers.
     """
-    keys, sides = [*keys], []
-    for sign, names in gate.effect.terms(gate.of):
-        selected = [(KEY.index(column), set(values)) for column, values in names.items()]
-        by_names: dict[Key, list[Key]] = {}
-        for key in keys:
-            if all(key[place] in values for place, values in selected):
-                by_names.setdefault(names_by(gate, key), []).append(key)
-        sides.append((sign, by_names))
-    effects: dict[Key, Weights] = {}
-    for common in sides[0][1]:
-        if all(common in by_names for _, by_names in sides):
-            weights = effects.setdefault(common, {})
-            for sign, by_names in sides:
-                some = by_names[common]
-                for key in some:
-                    weights[key] = weights.get(key, 0.0) + sign / len(some)
-    return effects
+    cells = effects(gate.effect.terms(gate.of), keys, partial(names_by, gate))
+    return {names: weights for names, _, weights in cells}
 
 
 def outcomes(
@@ -55,10 +41,7 @@ def outcomes(
 
 
 def why_not(
-    stated: Claims,
-    claim: Claim,
-    cell: CellEffect,
-    gates: Mapping[tuple[str, Key], tuple[str, str]],
+    stated: Claims, claim: Claim, cell: CellEffect, gates: Mapping[tuple[str, Key], tuple[str, str]]
 ) -> tuple[str, str]:
     """Return why a case does not count: the first gate that it does not pass, and its numbers.
 

@@ -6,10 +6,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from PIL import Image
@@ -19,8 +20,8 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_text
 from mbert_atlas.scorecard.judging import MEASUREMENTS, Judging, differing
 from mbert_atlas.scorecard.results import COMPARABLE, ENCODER, FACTS, Results, read_results
-from mbert_atlas.scorecard.templates import Setting, natural
-from mbert_atlas.scorecard.verdicts import DECIDED, NOT_APPLICABLE, NOT_RUN, VERDICTS
+from mbert_atlas.scorecard.templates import Setting, natural, render
+from mbert_atlas.scorecard.verdicts import DECIDED, NOT_APPLICABLE, NOT_RUN
 from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
 
 MOST_BYTES = 5_000_000
@@ -90,8 +91,7 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
         )
         text = read_text(index).replace("</dl>", f"{listed}</dl>", 1)  # that of its facts
         index.write_text(text, encoding="utf-8")
-        readme = _readme(results, facts, copy, judging.languages)
-        (copy / "README.md").write_text(readme, encoding="utf-8")
+        _write_readme(results, facts, copy, judging.languages, copy / "README.md")
         (copy / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", "utf-8")
         if names := differing(results.claims, judging.again(replace(results, folder=copy))):
             problem = f"{len(names)} verdicts or intervals are others than those of the "
@@ -168,54 +168,37 @@ class _Pages:
         page.write_text(text, encoding="utf-8")
 
 
-def _readme(
-    results: Results, facts: Mapping[str, str], copy: Path, names: Mapping[str, str]
-) -> str:
-    """Return what the run is, verdicts and effects of its claims, and its pictures, in Markdown."""
-    lines = [f"# Results of the run {facts['run']}", "", "| | |", "| --- | --- |"]
-    lines += [f"| {name} | {text} |" for name, text in facts.items() if name != "run"]
-    lines += ["", "[index.html](index.html), in a clone, has figures and claims, a page per paper."]
-    lines += ["Written by the command `publish`; don't edit.", ""]
-    lines += ["| paper | protocol |" + "".join(f" {verdict} |" for verdict in VERDICTS)]
-    lines += ["| --- | --- |" + " ---: |" * len(VERDICTS)]
-    for paper, rows in results.claims.groupby("paper", sort=False):
-        for protocol, counts in count_verdicts(rows).items():
-            numbers = "".join(f" {counts[verdict]} |" for verdict in VERDICTS)
-            lines.append(f"| {paper} | {protocol} |{numbers}")
-    lines += [
-        "",
-        "A claim that both protocols judge on the same numbers counts once, as corrected.",
-    ]
-    lines += ["Controls are ours and do not count; a finding that its control shows, too, has a ⚠."]
-    lines += ["", "Effects of the claims that were run, with 95% intervals:"]
-    was_run = results.claims["verdict"] != NOT_RUN
+def _write_readme(
+    results: Results, facts: Mapping[str, str], copy: Path, names: Mapping[str, str], output: Path
+) -> None:
+    """Write what the run is, verdicts and effects of its claims, and its pictures, in Markdown."""
     setting = Setting(facts["run"], results.is_comparable, names=names)
-    for paper, rows in results.claims[was_run].groupby("paper", sort=False):
-        views = claim_views(rows, setting)
-        controls = [view for view in views if view.is_control]
-        lines += ["", f"## {paper}", ""]
-        lines += _table("claim", [view for view in views if not view.is_control])
-        lines += ["", *_table("control (ours)", controls)] if controls else []
-        pictures = sorted(copy.glob(f"figures/{paper}/*.png"), key=lambda path: natural(path.stem))
-        places = [(path.relative_to(copy).as_posix(), path.stem) for path in pictures]
-        images = [
-            f'<a href="{place}"><img src="{place}" alt="{paper}, {name}" width="400"></a>'
-            for place, name in places
-        ]
-        lines += ["", *images]
-    return "\n".join(lines) + "\n"
+    was_run = results.claims["verdict"] != NOT_RUN
+
+    def pictures(paper: str) -> list[Path]:
+        paths = (path.relative_to(copy) for path in copy.glob(f"figures/{paper}/*.png"))
+        return sorted(paths, key=lambda path: natural(path.stem))
+
+    render(
+        "readme.md.j2",
+        output,
+        setting,
+        facts=facts,
+        counts=_by_paper(results.claims, count_verdicts),
+        run=_by_paper(results.claims[was_run], lambda rows: claim_views(rows, setting)),
+        results=_results,
+        pictures=pictures,
+    )
 
 
-def _table(kind: str, views: Sequence[ClaimView]) -> list[str]:
-    lines = [f"| {kind} | expected | {' | '.join(PROTOCOLS)} |"]
-    lines += ["| --- | --- |" + " --- |" * len(PROTOCOLS)]
-    for view in views:
-        by_protocol = {one.protocol: _result(one) for one in view.outcomes}
-        if view.row["same_numbers"]:
-            by_protocol[PROTOCOLS[0]] = "the same numbers"
-        cells = [by_protocol.get(protocol, "") for protocol in PROTOCOLS]
-        lines.append(f"| {' | '.join([view.row['claim'], view.row['expected'], *cells])} |")
-    return lines
+def _by_paper(claims: pd.DataFrame, of: Callable[[pd.DataFrame], Any]) -> dict[str, Any]:
+    return {str(paper): of(rows) for paper, rows in claims.groupby("paper", sort=False)}
+
+
+def _results(view: ClaimView) -> dict[str, str]:
+    """Return the result of a claim by protocol; empty if there is none."""
+    results = dict.fromkeys(PROTOCOLS, "") | {one.protocol: _result(one) for one in view.outcomes}
+    return results | ({PROTOCOLS[0]: "the same numbers"} if view.row["same_numbers"] else {})
 
 
 def _result(outcome: Outcome) -> str:

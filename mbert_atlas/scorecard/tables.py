@@ -23,16 +23,6 @@ _SCORES = {
     "training pairs that are right": "pairs_right",
 }
 _COUNTS = {"gold sentences": "sentences", "predicted links": "links"}
-_ALIGNMENT = (
-    "Cross-lingual alignment trains an encoder on pairs of words that translate each other. Word "
-    "alignment finds them in parallel sentences, once in each direction; symmetrisation joins the "
-    "directions. This page compares its links with gold links, where these exist. Lines left out "
-    "are too long for an alignment, or empty on a side.",
-    "AER is the alignment error rate: lower is better. Of precision, recall and F1 higher is "
-    "better. “Used” marks the symmetrisation of this run. Gold sentences are aligned together with "
-    "the bitext. Training pairs are those links that cross-lingual adjustment uses: of words with "
-    "one link, and not of the same spelling.",
-)
 _MOST_COLUMNS = 8  # as many fit on 1280 pixels next to the names of the rows
 
 
@@ -240,7 +230,7 @@ def write_tables(
     _write_csv(lay_out(cells, labels), csv_path)
     tables, not_run = lay_out_parts(cells, labels)
     content: dict[str, Any] = {"title": title, "tables": tables, "not_run": not_run, "facts": facts}
-    content |= {"library": library, "back": "", "introduction": ()}
+    content |= {"library": library, "back": ""}
     render("table.html.j2", html_path, setting, **content)
 
 
@@ -285,6 +275,5 @@ def write_alignment_page(
             head["symmetrisation"] = "no gold links"
             rows.append(head | dict.fromkeys([*_SCORES, *_COUNTS], "–"))
     page: dict[str, Any] = {"title": "Word alignment against gold links (%)", "facts": rows}
-    page |= {"back": "index.html", "introduction": _ALIGNMENT}
-    page |= {"library": None, "tables": [], "not_run": []}
-    render("table.html.j2", output, Setting("", comparable=True), **page)
+    page |= {"back": "index.html", "library": None, "tables": [], "not_run": []}
+    render("alignment.html.j2", output, Setting("", comparable=True), **page)

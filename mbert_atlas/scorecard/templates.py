@@ -135,7 +135,8 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
     world = setting.world or "with the data and the encoder of this run"
     templates = Environment(
         loader=PackageLoader("mbert_atlas.scorecard", "."),
-        autoescape=True,
+        autoescape=template.endswith(".html.j2"),
+        keep_trailing_newline=not template.endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

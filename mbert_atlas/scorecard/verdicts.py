@@ -15,14 +15,7 @@ from scipy.stats import false_discovery_control
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.scorecard.cells import Key, measured_cells, read_cells
-from mbert_atlas.scorecard.claims import (
-    CellEffect,
-    Claim,
-    Claims,
-    Expected,
-    Weights,
-    cells_of,
-)
+from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
 from mbert_atlas.scorecard.estimates import Estimate, Evidence, evidence_of
 from mbert_atlas.scorecard.gates import in_words, outcomes, why_not
 from mbert_atlas.scorecard.rules import is_gain

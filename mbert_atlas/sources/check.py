@@ -29,15 +29,7 @@ _HEAD = 512  # bytes that are requested
 _TIMEOUT = (10.0, 20.0)  # seconds to connect, and for an answer
 _AT_ONCE = 32  # requests, over all hosts
 State = Literal[
-    "here",
-    "found",
-    "moved",
-    "by hand",
-    "missing",
-    "locked",
-    "changed",
-    "not the data",
-    "no answer",
+    "here", "found", "moved", "by hand", "missing", "locked", "changed", "not the data", "no answer"
 ]
 _STATES: dict[int | None, State] = {
     **dict.fromkeys((401, 403, 451), "locked"),

@@ -7,9 +7,7 @@ rule probe_languages:
     """One probe in subspaces of an encoder: every window of the last layer, the first one of the others."""
     input:
         vectors=lambda w: plan.vectors_of(w.encoder, liang.texts_of(plan, w.encoder), w.languages),
-        directions=lambda w: plan.directions(
-            w.encoder, liang.texts_of(plan, w.encoder), w.languages
-        ),
+        directions=job(liang.directions, plan=plan),
         typology=plan.table(plan.config.liang2021.typology),
     output:
         "<results>/probes/liang2021/{encoder}/{languages}/{probe}.parquet",
@@ -37,7 +35,7 @@ rule classify_in_subspaces:
     input:
         train="<results>/features/liang2021/{model}-{task}-train/{encoder}",
         test="<results>/features/liang2021/{model}-{task}-test/{encoder}",
-        directions=lambda w: plan.directions(w.encoder, liang.texts_of(plan, w.encoder)),
+        directions=job(liang.directions, plan=plan),
     output:
         "<results>/classifiers/liang2021/{model}-{task}/{encoder}.parquet",
     log:

@@ -46,7 +46,7 @@ rule adjust:
     params:
         specification=job.runs.specification,
         state=f"{plan.results}/state/{{run}}/seed{{seed}}",
-        code=job.adjusting_code,
+        code=job(plan.training_code, script="adjust"),
     script:
         "../scripts/adjust.py"
 
@@ -70,7 +70,7 @@ rule finetune:
     params:
         specification=job.runs.specification,
         state=f"{plan.results}/state/{{run}}/seed{{seed}}",
-        code=job.finetuning_code,
+        code=job(plan.training_code, script="finetune"),
     script:
         "../scripts/finetune.py"
 
@@ -88,10 +88,7 @@ use rule finetune as finetune_unsaved with:
 rule choose_hyperparameters:
     """The best draw of a search, by development data."""
     input:
-        lambda w: [
-            plan.predictions(plan.runs[run], plan.runs[run].seeds[0])
-            for run in plan.runs.searches[w.search]
-        ],
+        job.drawn_predictions,
     output:
         "<results>/search/{search}.{protocol}.json",
     log:

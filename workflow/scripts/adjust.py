@@ -8,11 +8,11 @@ with set_up(snakemake):
     from mbert_atlas.training.adjustment import adjust
 
     counts = adjust(
-        encoder=Path(snakemake.input.encoder),
-        store=Path(snakemake.input.pairs),
+        encoder=snakemake.input.encoder,
+        store=snakemake.input.pairs,
         specification=Adjustment(**snakemake.params.specification["hyperparameters"]),
         seed=int(snakemake.wildcards.seed),
-        output=Path(snakemake.output.model),
+        output=snakemake.output.model,
         state_dir=Path(snakemake.params.state),
     )
     write_json(counts, snakemake.output.counts)

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -7,8 +5,8 @@ with set_up(snakemake):
 
     choose_hyperparameters(
         snakemake.params.draws,
-        list(map(Path, snakemake.input)),
+        snakemake.input,
         protocol=snakemake.wildcards.protocol,
         **snakemake.params.choose_by,
-        output=Path(snakemake.output[0]),
+        output=snakemake.output[0],
     )

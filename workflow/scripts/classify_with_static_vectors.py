@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -9,10 +7,10 @@ with set_up(snakemake):
     languages = snakemake.params.languages
     classify_with_static_vectors(
         PairClassifier(**snakemake.params.network),
-        Path(snakemake.input.vectors),
-        Path(snakemake.input.train),
-        dict(zip(languages, map(Path, snakemake.input.evaluate), strict=True)),
-        Path(snakemake.output[0]),
+        snakemake.input.vectors,
+        snakemake.input.train,
+        dict(zip(languages, snakemake.input.evaluate, strict=True)),
+        snakemake.output[0],
         seed=int(snakemake.wildcards.seed),
         languages=languages,
     )

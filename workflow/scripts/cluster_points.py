@@ -1,8 +1,6 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
     from mbert_atlas.analysis.projection import cluster_sample
 
-    cluster_sample(Path(snakemake.input[0]), Path(snakemake.output[0]), **snakemake.params.sample)
+    cluster_sample(snakemake.input[0], snakemake.output[0], **snakemake.params.sample)

@@ -6,12 +6,11 @@ with set_up(snakemake):
     from mbert_atlas.corpora.jobs import DerivingJob
     from mbert_atlas.registry import resolve
 
-    tokenizer = snakemake.input.tokenizer
     job = DerivingJob(
-        [Path(path) for path in snakemake.input.tables],
-        Path(tokenizer) if tokenizer else None,
+        snakemake.input.tables,
+        snakemake.input.tokenizer or None,
         snakemake.params.dataset,
-        Path(snakemake.output.table),
-        Path(snakemake.output.get("card", "")),
+        snakemake.output.table,
+        snakemake.output.get("card", Path()),
     )
     resolve(snakemake.params.derive)(job)

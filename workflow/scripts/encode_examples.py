@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -11,8 +9,8 @@ with set_up(snakemake):
     encode(
         task,
         table,
-        Path(snakemake.input.tokenizer),
-        Path(snakemake.output[0]),
+        snakemake.input.tokenizer,
+        snakemake.output[0],
         labels=labels_of(task, table, snakemake.params.languages),
         origin=snakemake.input.table,
         **options,

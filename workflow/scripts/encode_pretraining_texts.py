@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -9,6 +7,6 @@ with set_up(snakemake):
     encode_texts(
         texts_by_language(snakemake.input.texts),
         snakemake.input.tokenizer,
-        Path(snakemake.output[0]),
+        snakemake.output[0],
         **snakemake.params.pretraining,
     )

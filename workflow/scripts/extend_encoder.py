@@ -1,5 +1,4 @@
 from itertools import chain
-from pathlib import Path
 
 from workflow.job import set_up
 
@@ -10,8 +9,8 @@ with set_up(snakemake):
 
     extend_vocabulary(
         Extension(**snakemake.params.extension),
-        Path(snakemake.input.encoder),
+        snakemake.input.encoder,
         chain.from_iterable(texts_by_language(snakemake.input.texts).values()),
-        Path(snakemake.output[0]),
+        snakemake.output[0],
         seed=snakemake.params.seed,
     )

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -10,8 +8,8 @@ with set_up(snakemake):
     with atomic_directory(snakemake.output[0]) as folder:
         for (name, options), store in zip(stores, snakemake.input.stores, strict=True):
             extract_features(
-                encoder=Path(snakemake.input.model),
-                store=Path(store),
+                encoder=snakemake.input.model,
+                store=store,
                 output=folder / name,
                 pooling=snakemake.params.pooling,
                 layers=snakemake.params.layers,

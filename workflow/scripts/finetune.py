@@ -14,20 +14,17 @@ with set_up(snakemake):
     specification, files = snakemake.params.specification, dict(snakemake.input.items())
     hyperparameters = specification["hyperparameters"]
     if choice := files.pop("choice"):
-        hyperparameters = with_values(hyperparameters, read_json(Path(choice))["values"])
+        hyperparameters = with_values(hyperparameters, read_json(choice)["values"])
     task = specification["encoding"]["task"]
-    tests = [Path(path) for path in files.pop("evaluate")]
-    inputs = {name: Path(path) for name, path in files.items()}
-    model = snakemake.output.get("model")  # draws of a search have none
     job = FinetuningJob(
         task=task,
-        encoder=inputs.pop("encoder"),
-        train=inputs.pop("train"),
-        evaluate={path.name: path for path in tests},
+        encoder=files.pop("encoder"),
+        train=files.pop("train"),
+        evaluate={path.name: path for path in files.pop("evaluate")},
         optimisation=Optimisation(**hyperparameters["optimisation"]),
         seed=int(snakemake.wildcards.seed),
-        output_model=Path(model) if model else None,
-        output_predictions=Path(snakemake.output.predictions),
+        output_model=snakemake.output.get("model"),  # draws of a search have none
+        output_predictions=snakemake.output.predictions,
         state_dir=Path(snakemake.params.state),
         head=tasks.get(task).head_options(**hyperparameters["head"]),
         trained_layers=hyperparameters["trained_layers"],
@@ -37,4 +34,4 @@ with set_up(snakemake):
         languages=specification["evaluate"],
         description=f"{snakemake.wildcards.run}, seed {snakemake.wildcards.seed}",
     )
-    finetune(job, methods_of(hyperparameters, specification, inputs))
+    finetune(job, methods_of(hyperparameters, specification, files))

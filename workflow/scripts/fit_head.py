@@ -9,10 +9,10 @@ with set_up(snakemake):
 
     card = fit_head(
         MaskedTraining(**snakemake.params.training),
-        Path(snakemake.input.encoder),
-        Path(snakemake.input.tokens),
-        Path(snakemake.output[0]),
+        snakemake.input.encoder,
+        snakemake.input.tokens,
+        snakemake.output[0],
         seed=snakemake.params.seed,
         state_dir=Path(snakemake.params.state),
     )
-    write_json(card, Path(snakemake.output.card))
+    write_json(card, snakemake.output.card)

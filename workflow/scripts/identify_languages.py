@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -10,9 +8,9 @@ with set_up(snakemake):
 
     hyperparameters = snakemake.params.specification["hyperparameters"]
     if choice := snakemake.input.choice:
-        hyperparameters = with_values(hyperparameters, read_json(Path(choice))["values"])
+        hyperparameters = with_values(hyperparameters, read_json(choice)["values"])
     outputs, probe = snakemake.output, snakemake.params.probe
-    features = Path(snakemake.input.features)
+    features = snakemake.input.features
     probe_features(
         features={name: features / name for name in (probe["train"], *probe["predict"])},
         train_on=probe["train"],
@@ -21,7 +19,7 @@ with set_up(snakemake):
             "corrected": Probe(**probe["corrected"]),
         },
         seed=int(snakemake.wildcards.seed),
-        output={name: Path(outputs[name]) for name in ("published", "corrected")},
-        report=Path(outputs.report),
+        output={name: outputs[name] for name in ("published", "corrected")},
+        report=outputs.report,
         threads=snakemake.threads,
     )

@@ -14,9 +14,9 @@ with set_up(snakemake):
     }
     frame = verdicts(
         claims,
-        list(map(Path, snakemake.input.measurements)),
+        snakemake.input.measurements,
         list(reported.values()),
-        list(map(Path, snakemake.input.resamples)),
+        snakemake.input.resamples,
         languages=snakemake.params.languages,
         comparable=snakemake.params.comparable,
     )

@@ -1,13 +1,11 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
     from mbert_atlas.analysis.similarity import measure_similarity
 
-    folder, similarity = Path(snakemake.input[0]), snakemake.params.similarity
+    folder, similarity = snakemake.input[0], snakemake.params.similarity
     measure_similarity(
         {protocol: folder / store for protocol, store in similarity["stores"].items()},
         similarity["pivots"],
-        Path(snakemake.output[0]),
+        snakemake.output[0],
     )

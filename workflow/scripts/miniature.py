@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -8,5 +6,5 @@ with set_up(snakemake):
 
     specification = dict(snakemake.params.specification)
     sizes = MiniatureSizes(**specification.pop("sizes"))
-    folder = Path(snakemake.output.manifest).parent
+    folder = snakemake.output.manifest.parent
     write_miniature(folder, sizes=sizes, only=snakemake.params.only, **specification)

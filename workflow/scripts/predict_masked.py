@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -9,9 +7,9 @@ with set_up(snakemake):
 
     table = predict_masked(
         MaskedTraining(**snakemake.params.training),
-        Path(snakemake.input.encoder),
-        Path(snakemake.input.tokens),
+        snakemake.input.encoder,
+        snakemake.input.tokens,
         seed=snakemake.params.seed,
-        head=Path(snakemake.input.head) if snakemake.input.head else None,
+        head=snakemake.input.head or None,
     )
     write_parquet(table, snakemake.output[0])

@@ -12,10 +12,10 @@ with set_up(snakemake):
         Pretraining(**section["pretraining"])
         if encoder["scratch"]
         else MaskedTraining(**section["training"]),
-        Path(inputs.tokenizer),
-        Path(inputs.tokens),
-        Path(snakemake.output[0]),
+        inputs.tokenizer,
+        inputs.tokens,
+        snakemake.output[0],
         seed=section["seed"],
         state_dir=Path(snakemake.params.state),
-        start=Path(inputs.start) if inputs.start else None,
+        start=inputs.start or None,
     )

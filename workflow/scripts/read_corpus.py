@@ -16,7 +16,7 @@ with set_up(snakemake):
             for one in dataset["sources"][code]
         ]
         upstreams.append(Upstream(Language(**row), files))
-    output, card = Path(snakemake.output.table), Path(snakemake.output.card)
+    output, card = snakemake.output.table, snakemake.output.card
     origin = origin_in(snakemake.config)
     job = ReadingJob(upstreams, dataset, output, card, origin, snakemake.threads)
     resolve(snakemake.params.read)(job)

@@ -22,4 +22,4 @@ with set_up(snakemake):
         also["intervals"] = measured_intervals(measurement, resamples, stated, languages)
     with figure_style(params.style and params.style["path"]):
         figure = resolve(drawn["function"])(cells, **drawn["options"], **also)
-        save_figure(figure, Path(snakemake.output[0]).with_suffix(""), params.caption)
+        save_figure(figure, snakemake.output[0].with_suffix(""), params.caption)

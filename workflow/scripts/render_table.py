@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -16,8 +14,8 @@ with set_up(snakemake):
         title=f"{artifact_name(params.artifact)} of {params.title}",
         labels=setting.labels(f"{params.paper}/{params.artifact}", contrasts[params.paper]),
         setting=setting,
-        csv_path=Path(snakemake.output.csv),
-        html_path=Path(snakemake.output.html),
-        library=Path(snakemake.input.library[0]).parent,
-        facts=read_json(Path(snakemake.input.facts)) if snakemake.input.facts else params.facts,
+        csv_path=snakemake.output.csv,
+        html_path=snakemake.output.html,
+        library=snakemake.input.library[0].parent,
+        facts=read_json(snakemake.input.facts) if snakemake.input.facts else params.facts,
     )

@@ -1,13 +1,11 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
     from mbert_atlas.analysis.retrieval import retrieve_words
 
     retrieve_words(
-        Path(snakemake.input.dictionary),
-        Path(snakemake.input.english),
-        Path(snakemake.input.other),
-        Path(snakemake.output[0]),
+        snakemake.input.dictionary,
+        snakemake.input.english,
+        snakemake.input.other,
+        snakemake.output[0],
     )

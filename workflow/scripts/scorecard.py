@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -14,11 +12,11 @@ with set_up(snakemake):
     write_csv(frame, output.csv, digits=8)
     write_page(
         frame,
-        Path(output.html),
+        output.html,
         setting=setting,
         titles=params.titles,
         contrasts=contrasts,
-        library=Path(snakemake.input.library[0]).parent,
+        library=snakemake.input.library[0].parent,
         figures=figure_links(params.figures, setting.names),
         reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
     )

@@ -7,4 +7,4 @@ with set_up(snakemake):
 
     params = snakemake.params
     for encoder, (name, folder) in zip(snakemake.input, params.folders.items(), strict=True):
-        ship(Path(encoder), Path(folder), params.specifications[name], params.code)
+        ship(encoder, Path(folder), params.specifications[name], params.code)

@@ -8,8 +8,8 @@ with set_up(snakemake):
     from workflow.records import record_reader
 
     params, output = snakemake.params, snakemake.output
-    write_config(snakemake.config, Path(output.config))
+    write_config(snakemake.config, output.config)
     paths = {item["path"]: name for name, item in params.stated["encoders"].items()}
     tracer = Tracer(params.stated["results"], record_reader(), paths)
-    content = trace(params.stated, tracer, Path(output.record), Path(output.config))
+    content = trace(params.stated, tracer, output.record, output.config)
     write_json(content | {"code": code_version(Path(params.home))}, output.record)

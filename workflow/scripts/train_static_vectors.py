@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -8,8 +6,8 @@ with set_up(snakemake):
 
     train_static_vectors(
         StaticVectors(**snakemake.params.vectors),
-        Path(snakemake.input.tokenizer),
-        Path(snakemake.input.tokens),
-        Path(snakemake.output[0]),
+        snakemake.input.tokenizer,
+        snakemake.input.tokens,
+        snakemake.output[0],
         threads=snakemake.threads,
     )

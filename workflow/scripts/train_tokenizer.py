@@ -1,5 +1,4 @@
 from itertools import chain, islice
-from pathlib import Path
 
 from workflow.job import set_up
 
@@ -10,7 +9,7 @@ with set_up(snakemake):
     most = pretraining["texts_per_language"]
     by_language = texts_by_language(snakemake.input.texts).values()
     texts = chain.from_iterable(islice(texts, most) for texts in by_language)
-    where, size = Path(snakemake.output[0]), pretraining["vocabulary_size"]
+    where, size = snakemake.output[0], pretraining["vocabulary_size"]
     if pretraining["architecture"] == "bert":
         from mbert_atlas.encoders.wordpiece import train_wordpiece
 

@@ -6,10 +6,10 @@ with set_up(snakemake):
     from mbert_atlas.scorecard.crate import write_crate
 
     write_crate(
-        Path(snakemake.input.record),
-        Path(snakemake.output.metadata),
-        Path(snakemake.output.workflow),
-        pages=list(map(Path, snakemake.input.pages)),
+        snakemake.input.record,
+        snakemake.output.metadata,
+        snakemake.output.workflow,
+        pages=snakemake.input.pages,
         snakefile=Path(snakemake.params.snakefile["path"]),
         citation=Path(snakemake.params.citation["path"]),
     )

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 LINKS = {
@@ -24,12 +22,12 @@ with set_up(snakemake):
     missing |= set() if snakemake.input.alignment else {"alignment.html"}
     if scope == "highlights/":
         missing |= {"scorecard.html", "scorecard.csv"}
-    claims, library = read_verdicts(snakemake.input.claims), Path(snakemake.input.library[0]).parent
+    claims, library = read_verdicts(snakemake.input.claims), snakemake.input.library[0].parent
     output = snakemake.output
-    write_claims(claims, Path(output.claims), setting=setting, library=library)
+    write_claims(claims, output.claims, setting=setting, library=library)
     write_index(
         claims,
-        Path(output.index),
+        output.index,
         titles=params.titles,
         setting=setting,
         figures=figure_links(params.figures, setting.names),

@@ -15,7 +15,7 @@ with set_up(snakemake):
     frame, contrasts = compared(snakemake)
     write_replication(
         read_verdicts(snakemake.input.claims),
-        Path(snakemake.output[0]),
+        snakemake.output[0],
         paper=paper,
         title=params.title,
         setting=setting,

@@ -20,43 +20,21 @@ from mbert_atlas.plan.records import (
     Measurement,
     PaperPlan,
     figures_by_protocol,
+    read_texts,
     table_artifact,
 )
 from mbert_atlas.plan.runs import RunTable
 
 PAPER = "efimov2022"
-_TITLES = {
-    "table2": "Zero-shot XNLI before and after cross-lingual adjustment",
-    "table3": "Zero-shot NER before and after cross-lingual adjustment",
-    "table4": "Zero-shot QA before and after cross-lingual adjustment",
-    "table5": "Gain by the number of parallel sentences",
-    "table6": "Gain by how subwords are aggregated into one vector",
-    "table7": "Gain by what is aligned",
-    "table8": "QA in the training language, before and after adjustment",
-    "controls": "Adjustment on shuffled word pairs, a control of ours",
-    "aligners": "Adjustment on word pairs of a better aligner, a question of ours",
-    "table9": "{languages} with an extended vocabulary, before and after adjustment",
-}
+_TEXTS = read_texts(PAPER)
 _SIZE = re.compile(r"(\w+)_(\d+)K")
-_READING = {
-    "figure1": "L2 distances between last-layer vectors of related (aligned) and unrelated word "
-    "pairs, English and another language. To read it: adjustment should move related pairs to the "
-    "left and leave unrelated ones where they are (the separation AUC rises, the ratio of means "
-    "falls); fine-tuning on English reduces the distances of both kinds. A control of ours is "
-    "adjusted on words of one sentence paired with words of another.",
-    "figure2": "L2 distances between last-layer vectors of related and unrelated word pairs: a "
-    "column per language, a row per model. To read it, go downwards: adjustment separates the two "
-    "kinds, fine-tuning on English reduces all distances whatever the task, continual learning "
-    "keeps them apart.",
-}
 
 
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of the paper, and the distances that its figures need."""
     paper: Section = plan.config.efimov2022  # type: ignore[attr-defined]
     return PaperPlan(
-        "Efimov et al. (2022): The Impact of Cross-Lingual Adjustment of Contextual Word "
-        "Representations on Zero-Shot Transfer",
+        _TEXTS["paper"],
         contrasts=CONTRASTS,
         curves=[Curves("figures.transfer:scores_by_language", ["table2"], "", "accuracy (%)")],
         needs=needs_of(plan.config),
@@ -96,7 +74,7 @@ def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) ->
     return Artifact(
         name,
         title="Distances of word pairs",
-        caption=_READING[name],
+        caption=_TEXTS["captions"][name],
         measurements=[
             Measurement(
                 name,
@@ -145,7 +123,7 @@ def _language_table(plan: Plan, paper: Section) -> Artifact:
 
 def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
     languages = listed([plan.languages[code].name for code in table.languages])
-    title = _TITLES[name].format(languages=languages)
+    title = _TEXTS["titles"][name].format(languages=languages)
     conditions = {**_by_language(plan, table), **conditions_by_size(table, plan.runs)}
     measurement = Measurement(
         name,
@@ -154,10 +132,7 @@ def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
         options=lambda: table.model_dump(include={"against", "gains_over"}),
         columns={"model": table.model},
     )
-    more = {
-        "table3": lambda: [_floor(plan, table)],
-        "aligners": lambda: _links(plan, table),
-    }
+    more = {"table3": lambda: [_floor(plan, table)], "aligners": lambda: _links(plan, table)}
     return table_artifact(
         name,
         title,

@@ -22,55 +22,27 @@ from mbert_atlas.plan.records import (
     TokenVectors,
     figures_by_protocol,
     measured,
+    read_texts,
     table_artifact,
 )
 from mbert_atlas.randomness import generator
 
-_MEASURES = "papers.liang2021.measures"
+_TEXTS, _MEASURES = read_texts("liang2021"), "papers.liang2021.measures"
 CHARACTERS = "-characters"
 """In the names of vectors of words: of the first subword that has characters."""
 METHODS = ["densray", "lda"]
 PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
-_PROBES_CAPTION = (
-    "Probes: language identification, typology (features of WALS), and similarity (clusters of "
-    "languages against families; V-measure as in the authors' code, corrected AMI, where 0 is "
-    "chance; no point where ties leave fewer clusters than families)."
-)
-_CAPTIONS = {
-    "figure1": "Scores of probes on the first x dimensions, the next x, and x random ones, of "
-    f"spaces that separate languages. {_PROBES_CAPTION} To read it: the sooner a line of first "
-    "dimensions is at its maximum, and the lower that of the next ones, the fewer dimensions hold "
-    "what is specific to languages.",
-    "figure2": "Gain of a probe on a narrow window of dimensions over as many random ones, by the "
-    f"last dimension of the window. {_PROBES_CAPTION} To read it: where a line falls to 0, the "
-    "dimensions tell no more of languages than random ones.",
-    "figure3": f"Scores of probes on the first dimensions of each layer. {_PROBES_CAPTION} To read "
-    "it: a higher line holds more of languages in as few dimensions.",
-    "figure4": "By how many points F1, the mean over languages, drops when the first directions "
-    "are removed from the vectors: of frozen encoders with a classifier, and of fine-tuned ones. "
-    "To read it: a line at 0 means that the task does not need these directions.",
-    "figure5": "Language identification within sets of languages: gain of a narrow window of "
-    "dimensions over as many random ones, by the last dimension of the window. To read it: where a "
-    "line falls to 0, the dimensions separate the languages of a set no better than random ones.",
-}
 _ITEMS = {"figure4": "test words", "figure5": "test vectors"}
 _ITEMS_OF_PROBES = "test vectors, or features of typology"
-_FIGURES = {
-    "figure1": "Probes of the first, the next and of random dimensions",
-    "figure2": "Probes of narrow windows: gain over as many random dimensions",
-    "figure3": "Probes of the first dimensions, by layer",
-    "figure4": "{tasks} without the first directions",
-    "figure5": "Language identification within a family: gain over random dimensions",
+_TABLES: dict[str, tuple[list[TaskName], list[Source]]] = {
+    "table1": (["pos", "ner"], ["en", "en+de+zh"]),
+    "table2": (["pos"], ["en"]),
+    "table3": (["pos"], ["en+de+zh"]),
+    "table4": (["ner"], ["en"]),
+    "table5": (["ner"], ["en+de+zh"]),
+    "table6": (["pos", "ner"], ["en", "en+de+zh"]),
 }
-_TABLES: dict[str, tuple[list[TaskName], list[Source], str]] = {
-    "table1": (["pos", "ner"], ["en", "en+de+zh"], "Mean F1 with and without L-DAR"),
-    "table2": (["pos"], ["en"], "POS with and without L-DAR, trained on {en}"),
-    "table3": (["pos"], ["en+de+zh"], "POS with and without L-DAR, trained on {en+de+zh}"),
-    "table4": (["ner"], ["en"], "NER with and without L-DAR, trained on {en}"),
-    "table5": (["ner"], ["en+de+zh"], "NER with and without L-DAR, trained on {en+de+zh}"),
-    "table6": (["pos", "ner"], ["en", "en+de+zh"], "Mean F1 with L-DAR on some layers"),
-}
-"""Tasks, training languages and title."""
+"""Tasks and training languages."""
 _CURVES = [
     Curves("papers.liang2021.figures:by_layer", ["figure3"], "layer (0: embeddings)", "%"),
     Curves("papers.liang2021.figures:by_window", ["figure5"], "last dimension", "gain (points)"),
@@ -81,7 +53,7 @@ def plan_paper(plan: Files) -> PaperPlan:
     """Return the paper's artifacts and what they need computed."""
     paper = section(plan)
     return PaperPlan(
-        "Liang et al. (2021): Locating Language-Specific Information in Contextualized Embeddings",
+        _TEXTS["paper"],
         artifacts=[*_figures(plan), *_tables(plan)],
         curves=_CURVES,
         needs=needs_of(plan.config),
@@ -139,6 +111,11 @@ def texts_of(plan: Files, encoder: str) -> str:
     return paper.tokens.texts[model]
 
 
+def directions(plan: Files, encoder: str, languages: str = "all") -> str:
+    """Return the directions that identify languages in an encoder."""
+    return plan.directions(encoder, texts_of(plan, encoder), languages)
+
+
 def probing(plan: Files, probe: Probe, languages: str) -> dict[str, Any]:
     """Return the options of a probe's job; those of a set of languages are Figure 5's."""
     paper = section(plan)
@@ -191,12 +168,12 @@ def _figures(plan: Files) -> list[Artifact]:
         measures["figure4"] = ("measure_removal", cells, {"rank": languages["mbert"] - 1})
     if language_sets(plan):
         measures["figure5"] = ("measure_gains", partial(_set_cells, plan), {"layer": layer})
-    tasks = " and ".join(task.upper() for task in paper.removal.datasets)
+    titles, tasks = _TEXTS["titles"], " and ".join(task.upper() for task in paper.removal.datasets)
     return [
         Artifact(
             name,
-            title=_FIGURES[name].format(tasks=tasks),
-            caption=_CAPTIONS[name],
+            title=titles[name].format(tasks=tasks),
+            caption=_TEXTS["captions"][name].format(probes=_TEXTS["probes"]),
             measurements=[
                 Measurement(name, f"{_MEASURES}:{measure}", cells, partial(dict, options))
             ],
@@ -206,7 +183,7 @@ def _figures(plan: Files) -> list[Artifact]:
                 partial(measured, "liang2021", name),
                 {
                     "artifact": name,
-                    "title": _FIGURES[name].format(tasks=tasks),
+                    "title": titles[name].format(tasks=tasks),
                     "sets": [*paper.pairs.sets, "random"],
                     "models": models,
                     "items": _ITEMS.get(name, _ITEMS_OF_PROBES),
@@ -278,7 +255,7 @@ def _tables(plan: Files) -> list[Artifact]:
     return [
         table_artifact(
             name,
-            title.format_map(_sources(plan, tasks[0])),
+            _TEXTS["titles"][name].format_map(_sources(plan, tasks[0])),
             [
                 Measurement(
                     name,
@@ -290,7 +267,7 @@ def _tables(plan: Files) -> list[Artifact]:
             ],
             conditions={k: v for k, v in _sources(plan, tasks[0]).items() if "+" in k},
         )
-        for name, (tasks, sources, title) in _TABLES.items()
+        for name, (tasks, sources) in _TABLES.items()
         if any(runs.get(task, {}).get(source) for task in tasks for source in sources)
     ]
 
@@ -312,7 +289,7 @@ def _sources(plan: Files, task: TaskName) -> dict[str, str]:
 
 def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:
     """Return the cells of a table: with L-DAR on some layers in Table 6, its control in Table 1."""
-    tasks, sources, _ = _TABLES[artifact]
+    tasks, sources = _TABLES[artifact]
     cells: list[Cell] = []
     for task, source in product(tasks, sources):
         families = section(plan).transfer.families(task, source).items()

@@ -18,10 +18,12 @@ from mbert_atlas.plan.records import (
     PaperPlan,
     figures_by_protocol,
     measured,
+    read_texts,
     table_artifact,
 )
 
 _PAPER = "liu2020"
+_TEXTS = read_texts(_PAPER)
 _LAYERS, _UPPER_LAYERS = 12, ["7-12"]
 """Those of the paper's BERT, and those that Table 4 trains."""
 _CURVES = [
@@ -41,8 +43,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
     classifier = paper.inference.network.model_dump()
     retrieval = paper.retrieval.model_dump(exclude={"dictionary"})
     return PaperPlan(
-        "Liu et al. (2020): A Study of Cross-Lingual Ability and Language-specific Information "
-        "in Multilingual BERT",
+        _TEXTS["paper"],
         [
             *(builder._comparison(name, some, order) for name, some in compared.items() if some),
             *builder._token_translation(),
@@ -65,16 +66,6 @@ class _Comparison(NamedTuple):
     size: str = ""
 
 
-_SHOWN = {
-    "measure_retrieval": "Mean reciprocal rank of the translations of words",
-    "measure_xnli": "Accuracy of NLI models that were trained on English",
-    "measure_accuracy_drop": "By how many percent the short window lowers the accuracy of XNLI",
-}
-_READING = {
-    "measure_retrieval": "further right, words are closer to their translations",
-    "measure_xnli": "further right transfers better, and 33% is chance",
-    "measure_accuracy_drop": "right of 0, the embedding with the long window transfers better",
-}
 _COMPARISONS = {
     "figure1": _Comparison("Word retrieval", "measure_retrieval", "200k"),
     "figure2": _Comparison("Zero-shot XNLI", "measure_xnli", "200k"),
@@ -84,16 +75,6 @@ _COMPARISONS = {
     "figure6a": _Comparison("Zero-shot XNLI by window", "measure_xnli"),
     "figure6b": _Comparison(
         "Relative accuracy drop on XNLI with the short window", "measure_accuracy_drop"
-    ),
-}
-_BY_WEIGHT = {
-    "convert_rate": (
-        "Share of tokens that only the target language has",
-        "as it rises, the model predicts tokens of the target language",
-    ),
-    "bleu1": (
-        "BLEU-1 against the translations",
-        "as it rises, the predicted tokens are those of the translation",
     ),
 }
 
@@ -156,9 +137,7 @@ class _Builder:
         return Artifact(
             name,
             title,
-            f"{_SHOWN[measure]} by test language and embedding; average is the mean of languages "
-            "other than English. Small dots are seeds, large markers their mean. One panel per "
-            f"protocol. To read it, compare the markers within a row: {_READING[measure]}.",
+            _TEXTS["caption"].format_map(_TEXTS["comparisons"][measure]),
             measurements=[
                 _measurement(name, measure, lambda: list(cells(compared)), {"task": task})
             ],
@@ -263,21 +242,19 @@ class _Builder:
         masked = path("masked_predictions", encoder=self.paper.embeddings.reference)
         return [Cell(condition="language_model_head", path=masked)]
 
-    def _is_fitted(self) -> bool:
-        return bool(self.plan.language_model_head(self.paper.embeddings.reference))
-
     def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
         names = [self.plan.languages[code].name for code in direction]
-        score, reading = _BY_WEIGHT[metric]
+        caption = _TEXTS["by_weight"].format(
+            **_TEXTS["translations"][metric], source=names[0], target=names[1]
+        )
+        if self.plan.language_model_head(self.paper.embeddings.reference):  # a fitted one
+            caption += " The language-model head is fitted, see Table 2."
         draw, options = "papers.liu2020.figures:draw_by_weight", {"title": title, "metric": metric}
         return Artifact(
             name,
             title,
-            f"{score} of sentences shifted from {names[0]} to {names[1]}, by the layer that is "
-            "shifted and the weight of the shift, alpha. To read it, follow a line to the right: "
-            f"{reading}."
-            + (" The language-model head is fitted, see Table 2." if self._is_fitted() else ""),
+            caption,
             measurements=[
                 self._translation(name, "measure_by_weight", [direction], {"metric": metric}),
                 *more,

@@ -6,13 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.resampling import (
-    RESAMPLED,
-    RESAMPLES,
-    combined,
-    mean_of,
-    resampled_mean,
-)
+from mbert_atlas.analysis.resampling import RESAMPLED, RESAMPLES, combined, mean_of, resampled_mean
 from mbert_atlas.analysis.retrieval import mrr_by_chance
 from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays

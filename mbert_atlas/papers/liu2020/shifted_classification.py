@@ -78,10 +78,7 @@ def classify_shifted(
 
 
 def _shifted_classes(
-    model: Any,
-    batch: dict[str, torch.Tensor],
-    layer: int,
-    added: np.ndarray,
+    model: Any, batch: dict[str, torch.Tensor], layer: int, added: np.ndarray
 ) -> torch.Tensor:
     """Return the most probable class of each text with each shift, int64, ``(b, shifts)``.
 

@@ -32,28 +32,12 @@ from mbert_atlas.plan.records import (
     Store,
     figures_by_protocol,
     measured,
+    read_texts,
     table_artifact,
 )
 
 PAPER, FEATURES = "muller2021", "muller2021/parallel"
-_TITLES = {
-    "table1": "Score changes with layers re-initialised, by task",
-    "table2": "Other domains and languages with layers re-initialised",
-    "table3": "Hyperparameters chosen by the grid search",
-    "table4": "Correlation of similarity (CKA) and cross-lingual gap",
-    "table5": "Scores with layers re-initialised",
-    "table6": "Parsing with layers re-initialised, by target language",
-    "table7": "POS with layers re-initialised, by target language",
-    "table8": "NER with layers re-initialised, by target language",
-    "figure1": "Similarity (CKA) of {source} and {target}, pretrained and fine-tuned",
-    "figure2": "Similarity (CKA) of {source} and {target} with layers re-initialised, NER",
-    "figure3": "Correlation of similarity (CKA) and cross-lingual gap, by layer",
-    "figure4": "Similarity (CKA) of {source} and each target, fine-tuned for NER",
-    "figure5": "Similarity (CKA) of {source} and other languages, pretrained and fine-tuned",
-    "figure6": "Similarity (CKA) with layers re-initialised, parsing",
-    "figure7": "Similarity (CKA) with layers re-initialised, POS",
-    "figure8": "Similarity (CKA) with layers re-initialised, NER",
-}
+_TEXTS = read_texts(PAPER)
 _HIGHLIGHTS = ("table7", "figure5")
 _UNCHANGED = {PRETRAINED: "", FINE_TUNED: ""}
 """Conditions of encoders without re-initialised layers."""
@@ -66,25 +50,6 @@ _CURVES = [
     )
     for name in ("table1", "table7_means")
 ]
-_CKA_CAPTION = (
-    "Centred kernel alignment (CKA) of parallel sentences, by layer (0: embeddings): an RBF "
-    "kernel over four windows (published), which is too high, the more so the fewer sentences "
-    "there are; a linear kernel over all sentences, debiased (corrected). Where there are several "
-    "seeds, bands go from the lowest to the highest end of their intervals. To read it: the "
-    "higher a line, the more similar are the two languages in that layer; 0 is what sentences "
-    "that are no translations have under corrected. Verdicts pair layers and encoders on "
-    "sentences, so bands may overlap where a difference is certain; under published they have a "
-    "seed-level CI."
-)
-_CKA_BANDS = {
-    "published": "one standard deviation over four windows",
-    "corrected": "95% interval over sentences (jackknife)",
-}
-_CORRELATION_CAPTION = (
-    "Spearman correlation of similarity (CKA) and transfer over target languages, by layer (0: "
-    "embeddings), with the printed sign. To read it: above 0, more similar languages transfer "
-    "better; a bar that crosses 0 leaves the sign open."
-)
 
 
 def plan_paper(plan: Plan) -> PaperPlan:
@@ -92,8 +57,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
     planner = _Planner(plan)
     artifacts = [*planner.tables(), *planner.similarities(), *planner.correlations()]
     return PaperPlan(
-        "Muller et al. (2021): First Align, then Predict: Understanding the Cross-Lingual Ability "
-        "of Multilingual BERT",
+        _TEXTS["paper"],
         artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
         features={FEATURES: planner.features()},
         curves=_CURVES,
@@ -195,7 +159,7 @@ class _Planner:
         five, tuned = self.similarity.figure5, {FINE_TUNED: ""}
         changed = {**tuned, **self.changed}
         by_target = {"lines": "condition", "panels": "target"}
-        bands = {"items": "parallel sentences", "band": _CKA_BANDS}
+        bands = {"items": "parallel sentences", "band": _TEXTS["cka_bands"]}
         # Conditions shown, tasks, target languages, and the columns that lines and panels show.
         figures: dict[str, tuple[Mapping[str, str], list[str], list[str], dict[str, str]]] = {
             "figure1": (_UNCHANGED, every, one, {"lines": "line"}),
@@ -211,7 +175,7 @@ class _Planner:
                 cells = partial(self.similarity_cells, conditions, tasks)
                 measurement = self.measurement(name, "measure_similarities", cells, targets=targets)
                 look = {"conditions": [*conditions], **layout, **bands}
-                yield self.figure(measurement, _CKA_CAPTION, CKA, "CKA (%)", **look)
+                yield self.figure(measurement, "cka", CKA, "CKA (%)", **look)
 
     def correlations(self) -> Iterator[Artifact]:
         """Yield Table 4 and Figure 3: correlations of similarity and cross-lingual gap."""
@@ -230,7 +194,7 @@ class _Planner:
             layout = {"lines": "task", "panels": "condition", "bars": True}
             layout["items"] = "target languages"
             label = "Spearman correlation"
-            yield self.figure(figure, _CORRELATION_CAPTION, CORRELATION, label, **layout)
+            yield self.figure(figure, "correlation", CORRELATION, label, **layout)
 
     def similarity_cells(self, conditions: Mapping[str, str], tasks: Sequence[str]) -> list[Cell]:
         """Return the cells of some encoders, after those of the pretrained one.
@@ -279,7 +243,7 @@ class _Planner:
     ) -> Artifact:
         """Return an artifact that draws its measurement, one figure per protocol."""
         name, languages = measurement.name, self.plan.language_names()
-        title = _TITLES[name].format(
+        title = _TEXTS["titles"][name].format(
             source=languages[self.similarity.source], target=languages[self.similarity.figure1]
         )
         changed = {key: f"layers {layers} re-initialised" for key, layers in self.changed.items()}
@@ -291,6 +255,7 @@ class _Planner:
         draw, cells = "papers.muller2021.figures:draw_by_layer", partial(measured, PAPER, name)
         figures = figures_by_protocol(name, draw, cells, options, intervals=metric == CORRELATION)
         is_highlight = name in _HIGHLIGHTS
+        caption = _TEXTS["captions"][caption]
         return Artifact(name, title, caption, [measurement], figures, highlight=is_highlight)
 
 
@@ -301,4 +266,4 @@ def _family(family: str, layers: str) -> str:
 
 def _table(*measurements: Measurement) -> Artifact:
     name = measurements[0].name
-    return table_artifact(name, _TITLES[name], measurements, highlight=name in _HIGHLIGHTS)
+    return table_artifact(name, _TEXTS["titles"][name], measurements, highlight=name in _HIGHLIGHTS)

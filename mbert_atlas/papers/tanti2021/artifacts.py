@@ -21,11 +21,13 @@ from mbert_atlas.plan.records import (
     PaperPlan,
     Store,
     measured,
+    read_texts,
     table_artifact,
 )
 from mbert_atlas.plan.runs import Run
 
 PAPER = "tanti2021"
+_TEXTS = read_texts(PAPER)
 FINE_TUNING = ("initial", "fine_tuned")
 UNLEARNING = ("gradient_reversal", "entropy_maximisation")
 SCORES = {"table1": FINE_TUNING, "table2": UNLEARNING}
@@ -47,28 +49,6 @@ _CONTRASTS = [
 _CURVES = Curves(
     f"papers.{PAPER}.figures:macro_f1", ["table1_udpos", "table1_xnli"], "", "macro F1 (%)"
 )
-_WHEN = {"table1": "before and after fine-tuning", "table2": "after unlearning language"}
-_TASKS = {"udpos": "Zero-shot POS tagging", "xnli": "Zero-shot NLI"}
-_POINTS = {"udpos": "Tokens of UDPOS and Wikipedia", "xnli": "Texts of XNLI and Wikipedia"}
-_CLAIMS = {
-    "table1": "fine-tuning on English makes the labels cluster (a, b) and the languages mix (c to "
-    "f).",
-    "table2": "the languages mix after unlearning too (c to f), on XNLI less than after "
-    "fine-tuning alone, and the labels cluster no better than after that (a, b).",
-}
-_DOTS = (
-    "Accuracy of the task by test language, after training on English. Small dots are seeds, "
-    "large markers their mean. One panel per protocol. To read it, compare the markers within a "
-    "row: right of another is better."
-)
-_READING = (
-    "To read them: a class is named only where its odds are at least twice those over all "
-    "points; in a panel without names the classes mix. Macro F1 is a classifier's on the whole "
-    "test set. V-measure and AMI compare k-means clusters of the full vectors, not of the map, "
-    "with labels or languages. The V-measure is not adjusted for chance and grows with the "
-    "number of clusters; AMI is, so 0 is chance. Distances between far clusters in a t-SNE mean "
-    "little."
-)
 
 
 def plan_paper(plan: Plan) -> PaperPlan:
@@ -82,8 +62,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         *planner.appendices(),
     ]
     return PaperPlan(
-        "Tanti et al. (2021): On the Language-specificity of Multilingual BERT and the Impact of "
-        "Fine-tuning",
+        _TEXTS["paper"],
         contrasts=_CONTRASTS,
         curves=[_CURVES],
         artifacts=[item for item in artifacts if item.tables or item.figures],
@@ -175,7 +154,7 @@ class _Planner:
 
     def score_table(self, name: str) -> Artifact:
         """Return Table 1 or 2: scores of the task and of language identification."""
-        conditions, when = SCORES[name], _WHEN[name]
+        conditions, when = SCORES[name], _TEXTS["when"][name]
         kinds = {"labels": "predictions", "languages": "identified", "training": "identification"}
         tasks = {f"{name}_{task}": task for task in self.tasks_with(conditions)}
         title = f"Macro F1 of the task and of language identification {when}"
@@ -190,11 +169,11 @@ class _Planner:
             for item, task in tasks.items()
         ]
         figures = [
-            self.plan.transfer_figure(PAPER, item, f"{_TASKS[task]} {when}")
+            self.plan.transfer_figure(PAPER, item, f"{_TEXTS['tasks'][task]} {when}")
             for item, task in tasks.items()
         ]
         more: dict[str, Any] = {"figures": figures, "highlight": name == "table1"}
-        return table_artifact(name, title, measurements, caption=_DOTS, **more)
+        return table_artifact(name, title, measurements, caption=_TEXTS["scores"], **more)
 
     def cluster_table(self) -> Artifact:
         """Return Table 3: clusters after unlearning."""
@@ -241,7 +220,7 @@ class _Planner:
         conditions = self.conditions(task, SCORES[table])
         if not conditions:
             return Artifact(name)
-        title = f"{_POINTS[task]} {_WHEN[table]}"
+        title = f"{_TEXTS['points'][task]} {_TEXTS['when'][table]}"
         figures = [
             Figure(
                 f"{name}.{protocol}",
@@ -282,13 +261,16 @@ class _Planner:
         conditions += " (right)" if " (left) " in conditions else ""
         vectors, items = ("tokens", "tokens") if task == "udpos" else ("texts", "pairs")
         chosen = ", a random token of each" if task == "udpos" else ""
-        return (
-            f"t-SNE maps of vectors of {vectors}, {conditions}. Points are the sample of Appendix "
-            "B: at most "
-            f"{self.tasks[task].points} {items} of each language and label, and "
-            f"{self.section.points_per_language} paragraphs of each language from Wikipedia"
-            f"{chosen}. According to the paper {_CLAIMS[table]} {_READING}"
+        text: str = _TEXTS["maps"].format(
+            vectors=vectors,
+            items=items,
+            conditions=conditions,
+            points=self.tasks[task].points,
+            per_language=self.section.points_per_language,
+            chosen=chosen,
+            claim=_TEXTS["claims"][table],
         )
+        return text
 
     def appendices(self) -> list[Artifact]:
         """Return appendices A and B: examples of each set, points of the samples."""

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake) as options:
@@ -7,9 +5,9 @@ with set_up(snakemake) as options:
     from mbert_atlas.papers.liang2021.classifiers import classify_in_subspaces
 
     scores = classify_in_subspaces(
-        train=Path(snakemake.input.train) / "words",
-        test=Path(snakemake.input.test) / "words",
-        directions=Path(snakemake.input.directions),
+        train=snakemake.input.train / "words",
+        test=snakemake.input.test / "words",
+        directions=snakemake.input.directions,
         **options,
     )
     write_parquet(scores, snakemake.output[0])

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake) as options:
@@ -8,8 +6,8 @@ with set_up(snakemake) as options:
     from mbert_atlas.papers.liang2021.probes import probe_languages
 
     table = probe_languages(
-        list(map(Path, snakemake.input.vectors)),
-        Path(snakemake.input.directions),
+        snakemake.input.vectors,
+        snakemake.input.directions,
         snakemake.wildcards.probe,
         features=features_of(read_parquet(snakemake.input.typology)),
         **options,

@@ -1,16 +1,14 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
     from mbert_atlas.files import write_parquet
     from mbert_atlas.papers.liu2020.shifted_classification import classify_shifted
 
-    examples = map(Path, snakemake.input.examples)
+    examples = snakemake.input.examples
     table = classify_shifted(
-        Path(snakemake.input.model),
+        snakemake.input.model,
         dict(zip(snakemake.params.datasets, examples, strict=True)),
-        Path(snakemake.input.means),
+        snakemake.input.means,
         protocol=snakemake.wildcards.protocol,
         seed=int(snakemake.wildcards.seed),
         **snakemake.params.shift,

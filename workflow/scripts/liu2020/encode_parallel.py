@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -9,7 +7,7 @@ with set_up(snakemake):
     encode_parallel(
         [read_parquet(path) for path in snakemake.input.tables],
         snakemake.params.languages,
-        Path(snakemake.input.tokenizer),
-        Path(snakemake.output[0]),
+        snakemake.input.tokenizer,
+        snakemake.output[0],
         max_length=snakemake.params.max_length,
     )

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake) as options:
@@ -15,4 +13,4 @@ with set_up(snakemake) as options:
         dict(zip(snakemake.params.shown, tables, strict=True)),
         **options,
     )
-    write_json(facts, Path(snakemake.output[0]))
+    write_json(facts, snakemake.output[0])
