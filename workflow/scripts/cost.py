@@ -1,12 +1,11 @@
-from pathlib import Path
-
 from workflow.job import set_up
 
 with set_up(snakemake):
     from mbert_atlas.scorecard.cells import write_csv
     from mbert_atlas.scorecard.cost import collect_cost
 
-    results = Path(snakemake.output[0].removesuffix(f"{snakemake.wildcards.scope}cost.csv"))
+    folder = snakemake.output[0].parent
+    results = folder.parent if snakemake.wildcards.scope else folder
     root = results / "benchmarks"
     frame = collect_cost(
         sorted(root.rglob("*.tsv")),
