@@ -114,7 +114,7 @@ def job(folder: Path) -> float:
     start = ["--profile", "local", "--cores", "1", "--configfile", "config/demo.yaml", preset.name]
     if not (folder / results.format(1)).exists():
         snakemake(folder, *start, "--", results.format(1))
-    force = [*start, "--forcerun", "finetune_unsaved", "--"]
+    force = [*start, "--force", "--"]
     seeds = range(1, SEEDS + 1)
     return snakemake(folder, *force, *map(results.format, seeds)) / SEEDS
 
