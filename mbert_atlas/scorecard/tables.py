@@ -20,7 +20,7 @@ _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _COLUMNS = ("target", "metric", "layers", "condition", "task")  # what may go across, first wins
 _SCORES = {
     **{"AER": "aer", "precision": "precision", "recall": "recall", "F1": "f1"},
-    "training pairs that are right": "pairs_right",
+    "right training pairs": "pairs_right",
 }
 _COUNTS = {"gold sentences": "sentences", "predicted links": "links"}
 _MOST_COLUMNS = 8  # as many fit on 1280 pixels next to the names of the rows
