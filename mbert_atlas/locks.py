@@ -50,6 +50,19 @@ def take_lock(path: Path, what: str) -> None:
     os.fsync(descriptor)
 
 
+def require_unlocked(path: Path, what: str) -> None:
+    """Raise an AtlasError if another process holds a lock of :func:`take_lock`."""
+    if path.exists():
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                other = _holder(file.fileno())
+                raise AtlasError(f"{what} is in use by {other}, then start again.") from None
+            except OSError:  # no locks in this file system
+                return
+
+
 def _holder(descriptor: int) -> str:
     """Return who holds the lock and how to end it."""
     try:
