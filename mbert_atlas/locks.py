@@ -27,7 +27,7 @@ def take_lock(path: Path, what: str) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)  # less the umask
     except OSError as error:
         problem = f"{path}: cannot be written ({error.strerror})"
         raise TransientError(f"{problem}; check the folder, its rights and its disk.") from error

@@ -60,23 +60,23 @@ def require_programs() -> None:
         )
 
 
-def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
-    """Return name and state of queued jobs that an earlier run in the folder submitted.
+def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str, str]]:
+    """Return name, state and user of queued jobs that an earlier run in the folder submitted.
 
     Raises a WorkflowError if SLURM does not answer for half an hour.
     """
     for pause in (*PAUSES, None):
-        listing = ask("squeue", "--me", "--noheader", "--format=%j|%T|%Z")
+        listing = ask("squeue", "--noheader", "--format=%j|%T|%u|%Z")  # of all users
         if listing is not None or pause is None:
             break
         logger.warning(f"SLURM does not answer squeue; next attempt in {pause} s.")
         time.sleep(pause)
     if listing is None:
         raise WorkflowError("SLURM has not answered squeue for half an hour; start again later.")
-    rows = [line.split("|", 2) for line in listing.splitlines()]
+    rows = [line.split("|", 3) for line in listing.splitlines()]
     return [
-        (name, state)
-        for name, state, workdir in rows
+        (name, state, user)
+        for name, state, user, workdir in rows
         if name.startswith(prefix) and os.path.realpath(workdir) == os.path.realpath(folder)
     ]
 
@@ -90,13 +90,15 @@ def check_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
     end = time.monotonic() + ENDING_LIMIT
     was_logged = False
     while jobs := jobs_of(folder, prefix, logger):
-        if {state for _, state in jobs} != {"COMPLETING"} or time.monotonic() > end:
-            cancel = " && ".join(f"scancel --name={name}" for name in sorted({*dict(jobs)}))
+        if {state for _, state, _ in jobs} != {"COMPLETING"} or time.monotonic() > end:
+            names = sorted({name for name, _, _ in jobs})
+            cancel = " && ".join(f"scancel --name={name}" for name in names)
+            users = " and ".join(sorted({user for _, _, user in jobs}))
             raise WorkflowError(
-                f"SLURM has {len(jobs)} jobs of an earlier run in this folder ({folder}). A new "
-                "run would submit their work again. If the Snakemake that started them is still "
-                "running, leave it; otherwise cancel these jobs, and no others, with\n"
-                f"    {cancel}\nand start again."
+                f"SLURM has {len(jobs)} jobs of an earlier run in this folder ({folder}), of user "
+                f"{users}. A new run would submit their work again. If the Snakemake that started "
+                "them is still running, leave it; otherwise cancel these jobs, and no others, "
+                f"with\n    {cancel}\nand start again."
             )
         if not was_logged:
             logger.info(f"Waiting for {len(jobs)} cancelled jobs of the last run to end.")

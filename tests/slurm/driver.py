@@ -44,6 +44,7 @@ class Workflow:
     folder: Path
     environment: dict[str, str]
     process: subprocess.Popen[bytes] | None = None
+    user: str | None = None  # another one than the tests', with the group's umask
 
     def start(self, *arguments: str) -> None:
         command = [sys.executable, "-m", "snakemake", "--profile", "slurm", *QUICK, *arguments]
@@ -55,6 +56,9 @@ class Workflow:
                 stdout=printed,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                user=self.user,
+                group=self.user and "atlasgroup",
+                umask=0o002 if self.user else -1,
             )
 
     def printed(self) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +55,7 @@ rule make:
             "large": "python -c 'b\\"x\\" * (600 * 2**20)'",
             "slow": "[ -e slowly ] || { touch slowly; sleep 600; }",
         }.get(w.name, ":"),
-    shell: "{params.does}; echo \\"$CUDA_VISIBLE_DEVICES\\" > {output}"
+    shell: "{params.does}; echo ${{CUDA_VISIBLE_DEVICES:-}} > {output}"
 """
 
 
@@ -64,8 +67,9 @@ def run(site: dict[str, str], tmp_path: Path) -> Iterator[Workflow]:
     run = Workflow(tmp_path, {**site, "PYTHONPATH": str(ROOT)})
     yield run
     run.stop()
-    run.slurm("scontrol", "update", "nodename=g1,g2", "state=resume")
-    run.slurm("scontrol", "update", "partitionname=cpu", "state=up")
+    for change in (["nodename=g1,g2", "state=resume"], ["partitionname=cpu", "state=up"]):
+        # It fails where nothing is to be resumed.
+        subprocess.run(["scontrol", "update", *change], env=site, check=False, capture_output=True)
 
 
 def _names(*names: str) -> list[str]:
@@ -156,7 +160,6 @@ def test_reasons_to_wait_are_named(run: Workflow) -> None:
         run.wait_for(lambda: run.printed().count("SLURM does not start") >= 3, "three reasons")
     finally:
         run.slurm(*user, "MaxTRESPerJob=cpu=-1")
-        run.slurm("scontrol", "update", "nodename=g1,g2", "state=resume")
         run.stop()
         run.slurm("scontrol", "delete", "reservationname=course")
     lines = [line for line in run.printed().splitlines() if "SLURM does not start" in line]
@@ -214,3 +217,67 @@ def test_a_site_without_accounting_programs(run: Workflow, tmp_path: Path) -> No
     code, printed = run.run(*_names("small"))
     assert code == 0, printed
     assert "account" not in printed
+
+
+@pytest.fixture
+def users(site: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Two users of one group, with accounts."""
+    group, *names = "atlasgroup", "atlasone", "atlastwo"
+    subprocess.run(["groupadd", "--force", group], check=True)
+    try:
+        for name in names:
+            subprocess.run(["useradd", "--no-create-home", "--gid", group, name], check=True)
+            add = ["sacctmgr", "-i", "add", "user", name, "account=atlas", "cluster=atlas"]
+            subprocess.run(add, env=site, check=True, capture_output=True)
+        yield names[0], names[1]
+    finally:
+        for name in names:
+            subprocess.run(["userdel", name], check=False, capture_output=True)
+        subprocess.run(["groupdel", group], check=False, capture_output=True)
+
+
+@pytest.fixture
+def shared(users: tuple[str, str], site: dict[str, str]) -> Iterator[tuple[Workflow, Workflow]]:
+    """Both in one folder, prepared as docs/cluster.md says."""
+    others = {"user": users[0], "group": "atlasgroup"}
+    if subprocess.run([sys.executable, "-c", ""], **others, capture_output=True).returncode:
+        pytest.skip(f"other users cannot run {sys.executable}")
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        folder = Path(place) / "checkout"
+        shutil.copytree(ROOT / "slurm", folder / "slurm")
+        shutil.copytree(ROOT / "workflow", folder / "workflow")
+        (folder / "Snakefile").write_text(_SNAKEFILE)
+        os.chmod(place, 0o755)
+        Path(site["DEV_CLUSTER_DIR"]).chmod(0o755)
+        for command in (["chgrp", "-R", "atlasgroup"], ["chmod", "-R", "g+rwXs"]):
+            subprocess.run([*command, str(folder)], check=True)
+        runs = []
+        for name in users:
+            home = Path(place) / name
+            home.mkdir()
+            shutil.chown(home, name, "atlasgroup")
+            environment = {**site, "PYTHONPATH": str(ROOT), "HOME": str(home)}
+            environment |= {"XDG_CACHE_HOME": str(home), "USER": name, "LOGNAME": name}
+            runs.append(Workflow(folder, environment, user=name))
+        yield runs[0], runs[1]
+        for run in runs:
+            run.stop()
+
+
+def test_two_users_of_a_group_in_one_folder(shared: tuple[Workflow, Workflow]) -> None:
+    """With umask 002 and a folder of the group they take turns, and see each other."""
+    one, two = shared
+    code, printed = one.run(*_names("small"))
+    assert code == 0, printed
+    code, printed = two.run(*_names("small", "other"))
+    assert code == 0, printed
+    assert list(_attempts(two, printed)) == ["other"], "the first one's results count"
+    one.start(*_names("cancelled"))
+    one.wait_for((one.folder / "started").exists, "a running job")
+    code, printed = two.run("--nolock", *_names("more"))
+    assert code == 1
+    assert "SLURM has 1 jobs of an earlier run in this folder" in printed
+    assert "of user atlasone" in printed
+    one.stop()
+    code, printed = two.run(*_names("cancelled"))
+    assert code == 0, printed

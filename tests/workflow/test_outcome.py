@@ -36,7 +36,7 @@ rule numbers:
     output: "r/numbers"
     log: "r/numbers.log"
     params: config.get("change", "")
-    script: "numbers.py"
+    script: "count_all.py"
 
 onstart:
     supervise(workflow, logger, "r")
@@ -65,7 +65,7 @@ with set_up(snakemake):
 
 def start(folder: Path, *arguments: str) -> tuple[int, list[str]]:
     (folder / "Snakefile").write_text(SNAKEFILE)
-    (folder / "numbers.py").write_text(SCRIPT)
+    (folder / "count_all.py").write_text(SCRIPT)
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "1", *arguments],
         cwd=folder,

@@ -81,9 +81,9 @@ elif name == "squeue":
     if asked == "%i|%T" and count in plan.get("silent", []):
         sys.exit("Unable to contact slurm controller (connect failure)")
     rows = [line.split("|") for line in queue.read_text().splitlines()]
-    for line in rows if asked != "%j|%T|%Z" else plan["queue"]:
-        print("|".join(dict(zip("iTjkZr", line))[key[1]] for key in asked.split("|")))
-    if asked == "%j|%T|%Z" and plan["queue"] and plan["queue"][0][1] == "COMPLETING":
+    for line in rows if asked != "%j|%T|%u|%Z" else plan["queue"]:
+        print("|".join(dict(zip("iTjkZr", line), u="alice")[key[1]] for key in asked.split("|")))
+    if asked == "%j|%T|%u|%Z" and plan["queue"] and plan["queue"][0][1] == "COMPLETING":
         (folder / "plan.json").write_text(json.dumps(plan | {"queue": []}))
 elif name == "scontrol":
     answers = {"config": "MinJobAge = 300 sec", **plan["site"]}
@@ -158,7 +158,14 @@ def folder(tmp_path: Path) -> _Folder:
 
 
 def test_the_plugin_is_the_one_that_was_checked() -> None:
-    assert importlib.metadata.version("snakemake-executor-plugin-slurm") == CHECKED_WITH
+    installed = importlib.metadata.version("snakemake-executor-plugin-slurm")
+    if installed != CHECKED_WITH:
+        pytest.fail(
+            f"snakemake-executor-plugin-slurm is {installed}, but workflow/slurm.py overrides "
+            f"methods of {CHECKED_WITH}: go through docs/slurm-plugin.md, run `make test-slurm`, "
+            "and set CHECKED_WITH and the pin.",
+            pytrace=False,
+        )
 
 
 def test_without_slurm_local_rules_run_and_others_are_rejected(folder: _Folder) -> None:
@@ -188,7 +195,10 @@ def test_jobs_of_an_earlier_run_here_are_rejected(folder: _Folder) -> None:
     folder.plan(queue=[row, [*row[:2], "other_run", *row[3:]], [*row[:4], "/elsewhere"]])
     code, printed = folder.run()
     assert code == 1
-    assert f"SLURM has 1 jobs of an earlier run in this folder ({folder.path})" in printed
+    assert (
+        f"SLURM has 1 jobs of an earlier run in this folder ({folder.path}), of user alice"
+        in printed
+    )
     assert re.search(r"^ *scancel --name=atlas_old-run$", printed, re.MULTILINE)
     assert folder.calls("sbatch") == []
     assert folder.run("--dry-run")[0] == 0

@@ -184,7 +184,7 @@ def test_on_a_full_disk_nothing_is_computed_and_nothing_retried(folder, place) -
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a small disk needs root")
     try:
-        with (disk / "large").open("wb") as file, suppress(OSError):
+        with suppress(OSError), (disk / "large").open("wb") as file:
             while True:
                 file.write(bytes(4096))
                 file.flush()
