@@ -65,11 +65,12 @@ class Submission:
         resources, threads = self.resources, self.threads
         if (memory := resources.get("mem_mb")) and resources.get(BY_CPU):
             resources.mem_mb_per_cpu = math.ceil(memory / threads)
-        model = str(resources.get("gpu_model", ""))
-        if "-" in model and (count := resources.get("gpu")):
-            resources.gpu, resources.gpu_model = 0, ""
+        gres, model = str(resources.get("gres", "")), str(resources.get("gpu_model", ""))
+        gpus = gres.removeprefix("gpu:") if gres else f"{model}:{resources.get('gpu', 1)}"
+        if "-" in gpus and not gpus.endswith(":0"):
+            resources.gpu, resources.gpu_model, resources.gres = 0, "", ""
             more = resources.get("slurm_extra", "")
-            resources.slurm_extra = f"{more} --gpus-per-node={model}:{count}".strip()
+            resources.slurm_extra = f"{more} --gpus-per-node={gpus}".strip()
 
 
 def shared(jobs: Iterable[Any], expected: Mapping[Any, float]) -> Iterator[list[Any]]:

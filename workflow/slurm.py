@@ -137,6 +137,10 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         job = job if isinstance(job, Submission) else Submission([job])
         self._shorten(job)
         if not self._site.place(job, self.logger) and job.is_shared:
+            self.logger.info(
+                f"No node has what {len(job.members)} seeds of rule {job.name} request together; "
+                "they are submitted alone."
+            )
             for member in job.members:
                 self._job_submission_executor.submit(self.run_job, member)
             return

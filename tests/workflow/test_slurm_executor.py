@@ -613,7 +613,14 @@ def test_a_reason_to_wait_that_does_not_end_by_itself_is_named(folder: _Folder) 
     assert "Priority" not in printed
 
 
-@pytest.mark.parametrize("recipe", ["{gpu_model: nvidia_a100-sxm4-40gb}", "{mem_per_cpu: 1}"])
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "{gpu_model: nvidia_a100-sxm4-40gb}",
+        "{gpu: 0, gres: \"'gpu:nvidia_a100-sxm4-40gb:1'\"}",
+        "{mem_per_cpu: 1}",
+    ],
+)
 def test_settings_that_the_plugin_lacks(folder: _Folder, recipe: str) -> None:
     options = _with_site(folder, "{cpu: {}, gpu: {max_gpu: 4}}", state="FAILED")
     (folder.path / "profile").mkdir()
@@ -622,7 +629,7 @@ def test_settings_that_the_plugin_lacks(folder: _Folder, recipe: str) -> None:
     folder.run(*options, *more, "--", "a")
     (call,) = folder.calls("sbatch")
     assert call[call.index("-p") + 1] == "gpu"
-    if "gpu_model" in recipe:
+    if "a100" in recipe:
         assert "--gpus-per-node=nvidia_a100-sxm4-40gb:1" in call
         assert not [word for word in call if word.startswith(("--gpus=", "--gres"))]
     else:
