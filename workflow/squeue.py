@@ -198,17 +198,17 @@ class Waiting:
         listing = ask("squeue", *options, "--name", self._run) or ""
         rows = [row.split("|", 2) for row in listing.splitlines()]
         is_running = any(state == "RUNNING" for state, _, _ in rows)
-        reasons = defaultdict(list)
+        waiting = defaultdict(list)
         for state, number, reason in rows:
             # A limit of a user ends with jobs of that user.
             is_limit = LIMIT.match(reason) and is_running
             if state == "PENDING" and not (_ENDS_ITSELF.fullmatch(reason) or is_limit):
-                reasons[reason].append(number)
-        for reason, numbers in reasons.items():
-            if time.monotonic() - self._logged.get(reason, -_REPEATED) >= _REPEATED:
-                self._logged[reason] = time.monotonic()
-                jobs = f"{len(numbers)} job{'s' * (len(numbers) > 1)}"
+                waiting[fix_of(reason)].append((number, reason))  # SLURM has several words for one
+        for fix, jobs in waiting.items():
+            if time.monotonic() - self._logged.get(fix, -_REPEATED) >= _REPEATED:
+                self._logged[fix] = time.monotonic()
+                number, reason = jobs[0]
                 self._logger.warning(
-                    f"SLURM does not start {jobs}, such as {numbers[0]}, because of {reason}: "
-                    f"{fix_of(reason)}."
+                    f"SLURM does not start {len(jobs)} job{'s' * (len(jobs) > 1)}, such as {number}, "
+                    f"because of {reason}: {fix}."
                 )
