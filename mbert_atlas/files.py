@@ -46,7 +46,7 @@ def _temporary_name(path: Path) -> Path:
 def is_full_disk(error: BaseException) -> bool:
     """Return whether an error says that no space is left, or none of a quota.
 
-    Libraries in other languages put the system's message into errors of their own.
+    Libraries in other languages put the system's message into errors of other types.
     """
     number = getattr(error, "errno", None)
     messages = (os.strerror(code) for code in _FULL)

@@ -207,8 +207,8 @@ class Waiting:
         for fix, jobs in waiting.items():
             if time.monotonic() - self._logged.get(fix, -_REPEATED) >= _REPEATED:
                 self._logged[fix] = time.monotonic()
-                number, reason = jobs[0]
+                (number, reason), plural = jobs[0], "s" * (len(jobs) > 1)
                 self._logger.warning(
-                    f"SLURM does not start {len(jobs)} job{'s' * (len(jobs) > 1)}, such as {number}, "
-                    f"because of {reason}: {fix}."
+                    f"SLURM does not start {len(jobs)} job{plural}, such as {number}, because of "
+                    f"{reason}: {fix}."
                 )

@@ -21,7 +21,7 @@ from clone import ROOT
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.slow]
 
-# Every job makes a file; its name says what else it does. Snakemake in a job takes half a gigabyte.
+# Every job makes a file; its name stands for what else it does.
 _SNAKEFILE = """
 from workflow import slurm
 from workflow.console import show_essentials
