@@ -464,6 +464,13 @@ def test_disk_is_full(run: _Site) -> None:
 
 def test_a_seed_is_run_again(run: _Site, world: tuple[_Site, bytes]) -> None:
     """Its old outputs return when SLURM rejects the job, and new ones replace them otherwise."""
+    too_much = "resources={finetune: {mem_mb: 9000}}"
+    code, printed = run.run("--config", too_much, *CONFIG, "--", TARGET)
+    assert code == 1
+    assert (
+        "finetune (run nli, seed 1) requests mem_mb 9000, but gpu has 8000 MB a node (such as g1): "
+        "change the config, key resources.finetune, or the partitions" in printed
+    )
     assert run.plain()[0] == 0
     old = (run.folder / SEED1).stat().st_mtime_ns
     command = ["-m", "mbert_atlas", "rerun", "nli", "--seed", "1", "--configfile", *CONFIG[1:]]
