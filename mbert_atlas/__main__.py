@@ -59,6 +59,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     rerun = commands.add_parser("rerun", parents=[files], help="run one seed of a run again")
     rerun.add_argument("run", help="its id, see `runs`")
     rerun.add_argument("--seed", type=int, required=True)
+    rerun.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
     rerun.add_argument("--profile", default="slurm", help="of Snakemake (slurm)")
     rerun.add_argument("--cores", help="as of Snakemake")
     compare = commands.add_parser("compare", help="write a page that compares finished runs")
@@ -118,6 +119,7 @@ def _rerun(config: Config, run: Run, options: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "workflow.rerun", target, "--profile", options.profile]
     command += ["--cores", options.cores] if options.cores else []
     command += ["--configfile", *options.configfile] if options.configfile else []
+    command += ["--config", *options.config] if options.config else []
     with subprocess.Popen(command) as process:
         while True:
             try:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from snakemake.cli import parse_config
 from snakemake.persistence.file import FilePersistence
 
 from mbert_atlas.errors import AtlasError
@@ -28,9 +29,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Run a finished job again.")
     parser.add_argument("target", help="a file that it makes")
     parser.add_argument("--configfile", nargs="*", default=[], help="presets")
+    parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--profile", default="slurm")
     options, more = parser.parse_known_args()
-    with planned(["all", options.target], options.configfile, {}, cores=None) as workflow:
+    config = parse_config(options.config)
+    with planned(["all", options.target], options.configfile, config, cores=None) as workflow:
         dag, plan = workflow.dag, workflow.globals["plan"]
         job = next(job for job in dag.jobs if options.target in map(str, job.output))
         outputs = [Path(path) for path in job.output]
@@ -44,6 +47,7 @@ def main() -> None:
     counts = ", ".join(f"{count} {rule}" for rule, count in sorted(rules.items()))
     print(f"Then `all` reruns what depends on it, {len(later)} jobs: {counts}.", flush=True)
     files = ["--configfile", *options.configfile] if options.configfile else []
+    files += ["--config", *options.config] if options.config else []
     command = [sys.executable, "-m", "snakemake", "--profile", options.profile, *files, *more]
     with kept(outputs, folder) as drop:
         code = _wait([*command, "--force", "--", options.target])

@@ -73,7 +73,8 @@ def test_what_a_killed_rerun_left_comes_back(paths: list[Path]) -> None:
 def test_the_command_states_what_else_reruns(repository: Path) -> None:
     """A start that Snakemake rejects, as one at a machine without SLURM."""
     command = ["-m", "mbert_atlas", "rerun", "nli", "--seed", "1", *DEMO]
-    done = python(repository, *command, "--cores", "0", "--profile", "local")
+    more = ["--cores", "0", "--profile", "local", "--config", "offline=true"]
+    done = python(repository, *command, *more)
     assert done.returncode != 0
     assert "--cores 0 leaves no core to work with" in done.stderr
     assert "Then `all` reruns what depends on it, " in done.stdout
