@@ -136,6 +136,11 @@ _FIXES = (
         "wait until `sinfo` shows it as up, or list another under `partitions` in {profile}",
     ),
     (
+        "QOS|QoS|qos|Assoc|policy",
+        "`sacctmgr show qos` and `sacctmgr show associations` list limits; "
+        "lower what the job requests, or choose another `slurm-qos` in {profile}",
+    ),
+    (
         "PartitionTimeLimit|time limit",
         "lower its `runtime` under `resources` in the config, or list "
         "a partition that allows more in {profile}",
@@ -151,11 +156,6 @@ _FIXES = (
         "[Rr]eservation",
         "correct `slurm-reservation` in {profile}, or wait until it begins "
         "(`scontrol show reservation`)",
-    ),
-    (
-        "QOS|QoS|qos|Assoc|policy",
-        "`sacctmgr show qos` and `sacctmgr show associations` list limits; "
-        "lower what the job requests, or choose another `slurm-qos` in {profile}",
     ),
     ("feature|Constraint", "correct `constraint` in {profile} (`sinfo -o '%N %f'`)"),
     (
