@@ -462,16 +462,17 @@ def test_disk_is_full(run: _Site) -> None:
     assert run.trainings(printed) == ["FAILED"]
 
 
-def test_a_seed_is_run_again(run: _Site, world: tuple[_Site, bytes]) -> None:
+def test_a_seed_is_run_again(world: tuple[_Site, bytes]) -> None:
     """Its old outputs return when SLURM rejects the job, and new ones replace them otherwise."""
+    run, undisturbed = world
+    run.up()
     too_much = "resources={finetune: {mem_mb: 9000}}"
-    code, printed = run.run("--config", too_much, *CONFIG, "--", TARGET)
+    code, printed = run.run("--force", "--config", too_much, *CONFIG, "--", SEED1)
     assert code == 1
     assert (
         "finetune (run nli, seed 1) requests mem_mb 9000, but gpu has 8000 MB a node (such as g1): "
         "change the config, key resources.finetune, or the partitions" in printed
     )
-    assert run.plain()[0] == 0
     old = (run.folder / SEED1).stat().st_mtime_ns
     command = ["-m", "mbert_atlas", "rerun", "nli", "--seed", "1", "--configfile", *CONFIG[1:]]
     run.slurm("scontrol", "update", "partitionname=gpu", "state=inactive")
@@ -487,7 +488,7 @@ def test_a_seed_is_run_again(run: _Site, world: tuple[_Site, bytes]) -> None:
     done = run.python(*command)
     assert done.returncode == 0, done.stderr
     assert (run.folder / SEED1).stat().st_mtime_ns > old
-    assert (run.folder / SEED1).read_bytes() == world[1]
+    assert (run.folder / SEED1).read_bytes() == undisturbed
 
 
 def test_results_are_out_of_reach(run: _Site) -> None:
