@@ -156,6 +156,10 @@ onstart:
     show_progress(workflow, plan, log)
 
 
+onsuccess:
+    outcome.report_success(workflow)
+
+
 onerror:
     outcome.report_failures(workflow, plan, logger)
 

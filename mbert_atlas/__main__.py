@@ -36,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print("No mistakes found.")
         elif options.command == "runs":
             print(aligned(list_runs(config)))
+        elif options.command == "rerun":
+            runs = Origins(config, papers.files(files)).runs
+            sys.exit(_rerun(config, runs[options.run], options))
         else:
             origins = Origins(config, papers.files(files))
             _show(config, origins.runs[options.run], origins, options.configfile)
@@ -53,6 +56,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands.add_parser("runs", parents=[files], help="list the training runs")
     show = commands.add_parser("show", parents=[files], help="explain a training run")
     show.add_argument("run", help="its id, see `runs`")
+    rerun = commands.add_parser("rerun", parents=[files], help="run one seed of a run again")
+    rerun.add_argument("run", help="its id, see `runs`")
+    rerun.add_argument("--seed", type=int, required=True)
+    rerun.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
+    rerun.add_argument("--profile", default="slurm", help="of Snakemake (slurm)")
+    rerun.add_argument("--cores", help="as of Snakemake")
     compare = commands.add_parser("compare", help="write a page that compares finished runs")
     compare.add_argument("results", nargs="+", type=Path, help="results folders, two or more")
     compare.add_argument("--output", type=Path, required=True, help="folder of the page")
@@ -102,11 +111,33 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
     print(f"\ncode: {' '.join(roots)}\n{aligned(list(labels.items()))}")
 
 
-def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what Snakemake plans for the jobs of a run, by seed; an AtlasError if it cannot."""
+def _rerun(config: Config, run: Run, options: argparse.Namespace) -> int:
+    """Run one seed again with Snakemake; return its exit status."""
+    if options.seed not in run.seeds:
+        raise AtlasError(f"{run.id} has no seed {options.seed}; it has {sorted(run.seeds)}.")
+    target = _targets(config, run)[list(run.seeds).index(options.seed)]
+    command = [sys.executable, "-m", "workflow.rerun", target, "--profile", options.profile]
+    command += ["--cores", options.cores] if options.cores else []
+    command += ["--configfile", *options.configfile] if options.configfile else []
+    command += ["--config", *options.config] if options.config else []
+    with subprocess.Popen(command) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # Snakemake gets it, too, and ends
+                continue
+
+
+def _targets(config: Config, run: Run) -> list[str]:
+    """Return the file that stands for a run's results, by seed."""
     kind = "counts" if run.kind == "adjustment" else "predictions"
     paths = [path(kind, run=run.id, seed=seed) for seed in run.seeds]
-    targets = [name.replace("<results>", f"results/{config.run}") for name in paths]
+    return [name.replace("<results>", f"results/{config.run}") for name in paths]
+
+
+def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what Snakemake plans for the jobs of a run, by seed; an AtlasError if it cannot."""
+    targets = _targets(config, run)
     configfiles = [f"--configfile={preset}" for preset in presets]
     command = [sys.executable, "-m", "workflow.dryrun", *targets, *configfiles]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -8,8 +8,16 @@ class AtlasError(Exception):
     """A problem whose message is meant for the user; programs print it without a traceback."""
 
 
+class FullDiskError(AtlasError):
+    """No space is left, or none of a quota: the next attempt would only cost time."""
+
+
 class TransientError(AtlasError):
-    """A problem that may be gone at the next attempt: a full disk, a process that died."""
+    """A problem that may be gone at the next attempt: a process that died."""
+
+
+class OutOfMemoryError(TransientError):
+    """A process died, or could not go on, for lack of memory: the next attempt gets more."""
 
 
 class StoppedError(TransientError):

@@ -23,12 +23,14 @@ from typing import Any, BinaryIO, TextIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mbert_atlas.errors import DataError, TransientError
+from mbert_atlas.errors import DataError, FullDiskError
 
 SUMS = "SHA256SUMS"
 """Name of a file that stands for a folder of files, which it lists as `sha256sum` does."""
 AGAIN = "delete this file, and the next start fetches it again"
 _DAY = 86400.0  # seconds
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_PROBE_BYTES = 2**20
 
 
 def _temporary_name(path: Path) -> Path:
@@ -41,24 +43,56 @@ def _temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.partial")
 
 
+def is_full_disk(error: BaseException) -> bool:
+    """Return whether an error says that no space is left, or none of a quota.
+
+    Libraries in other languages put the system's message into errors of other types.
+    """
+    number = getattr(error, "errno", None)
+    messages = (os.strerror(code) for code in _FULL)
+    return number in _FULL or any(message in str(error) for message in messages)
+
+
 @contextmanager
 def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
-    """Raise a TransientError if the disk is full while ``path`` is written."""
+    """Raise a FullDiskError if the disk is full while ``path`` is written."""
     try:
         yield
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+    except Exception as error:
+        if isinstance(error, FullDiskError) or not is_full_disk(error):
             raise
-        problem = f"{path}: no space left while writing ({error.strerror})"
-        fix = "free space or point the run at another disk, then start again."
-        raise TransientError(f"{problem}; {fix}") from error
+        raise full_disk(path, error) from error
+
+
+def full_disk(path: Path | str, error: BaseException) -> FullDiskError:
+    """Return the error of one sentence for an error that :func:`is_full_disk`."""
+    problem = f"{path}: no space left while writing ({getattr(error, 'strerror', None) or error})"
+    fix = "free space or point the run at another disk, then start again."
+    return FullDiskError(f"{problem}; {fix}")
+
+
+def require_space(folder: Path) -> None:
+    """Raise a FullDiskError if not even a megabyte can be written to a folder; make the folder.
+
+    The free space of the disk does not say so where a quota ends first.
+    """
+    probe = folder / f".space.{os.getpid()}.partial"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(bytes(_PROBE_BYTES))
+    except OSError as error:
+        if is_full_disk(error):
+            raise full_disk(folder, error) from error
+    finally:
+        with suppress(OSError):
+            probe.unlink()
 
 
 @contextmanager
 def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary sibling of ``path`` that replaces it on success, and is deleted on failure.
 
-    Raises TransientError if the disk is full.
+    Raises FullDiskError if the disk is full.
     """
     path = Path(path)
     temporary = _temporary_name(path)

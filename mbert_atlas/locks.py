@@ -27,7 +27,7 @@ def take_lock(path: Path, what: str) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)  # less the umask
     except OSError as error:
         problem = f"{path}: cannot be written ({error.strerror})"
         raise TransientError(f"{problem}; check the folder, its rights and its disk.") from error
@@ -48,6 +48,19 @@ def take_lock(path: Path, what: str) -> None:
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps(holder).encode())
     os.fsync(descriptor)
+
+
+def require_unlocked(path: Path, what: str) -> None:
+    """Raise an AtlasError if another process holds a lock of :func:`take_lock`."""
+    if path.exists():
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                other = _holder(file.fileno())
+                raise AtlasError(f"{what} is in use by {other}, then start again.") from None
+            except OSError:  # no locks in this file system
+                return
 
 
 def _holder(descriptor: int) -> str:

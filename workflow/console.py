@@ -17,6 +17,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 from workflow.plan import WorkflowPlan
+from workflow.squeue import REJECTED
 from workflow.supervision import on_success
 
 _PLACE = re.compile(r'\AWorkflowError( in file "[^"\n]*", line \d+)?:\n')
@@ -75,7 +76,9 @@ class Essentials(logging.Filter):
         """Return whether the terminal shows a record."""
         event, text = get_event(record), str(record.msg)
         if event:
-            return event in _ERRORS and not _SCRIPT_FAILED.match(text)
+            # What SLURM rejects was one line for all jobs that it concerns.
+            is_repeated = REJECTED in str(getattr(record, "rule_msg", ""))
+            return event in _ERRORS and not (_SCRIPT_FAILED.match(text) or is_repeated)
         if not self.jobs_started:
             return not _BEFORE.match(text)
         is_ours = Path(record.pathname).parent == Path(__file__).parent

@@ -4,6 +4,7 @@ import gc
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -18,6 +19,8 @@ from typing import Any, TextIO
 _LOG_BYTES = 1_000_000
 """Bytes that are kept of the log of earlier attempts."""
 _NOTE_SECONDS = 60.0
+_NO_MEMORY = re.compile("MemoryError|(?:can't|[Cc]annot) allocate memory|bad_alloc")
+"""How Python, PyTorch and C++ report a lack of memory; that of a GPU is another."""
 SHARING = "MBERT_ATLAS_SHARING"
 """Variable of the environment with the number of jobs that share what SLURM allocates."""
 
@@ -70,6 +73,7 @@ def set_up(snakemake: Any) -> Iterator[dict[str, Any]]:
     note = _Note(note_of(snakemake.log[0]))
     logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))
     try:
+        _require_space(snakemake)
         if state := snakemake.params.get("state"):
             _open_state(Path(state), snakemake.params.code)
         yield options
@@ -93,21 +97,38 @@ def set_up(snakemake: Any) -> Iterator[dict[str, Any]]:
     note.write("done")
 
 
+def _require_space(snakemake: Any) -> None:
+    """Raise a FullDiskError before anything is computed that could not be written."""
+    from mbert_atlas.files import require_space
+
+    state = snakemake.params.get("state")
+    folders = {Path(str(path)).parent for path in snakemake.output}
+    for folder in sorted(folders | ({Path(state)} if state else set())):
+        require_space(folder)
+
+
 def _explained(error: BaseException, snakemake: Any) -> tuple[str, str, str]:
     """Return how an attempt ended, a sentence about it, and the text for the log."""
-    from mbert_atlas.errors import AtlasError, StoppedError, TransientError
+    from mbert_atlas.errors import AtlasError, OutOfMemoryError, StoppedError, TransientError
+    from mbert_atlas.files import full_disk, is_full_disk
 
     sentence = str(error)
     match error:
         case KeyboardInterrupt() | StoppedError():
             how, sentence = "stopped", sentence or "stopped by a signal; start again."
+        case OutOfMemoryError():
+            how = "memory"
         case TransientError():
             how = "failed"
         case AtlasError():
             how = "final"
+        case _ if is_full_disk(error):
+            place = getattr(error, "filename", None) or Path(str(snakemake.output[0])).parent
+            how, sentence = "final", str(full_disk(place, error))
         case _:
+            how = "memory" if _NO_MEMORY.search(f"{type(error).__name__} {error}") else "failed"
             sentence = f"{type(error).__name__}: {error} (traceback in {snakemake.log[0]})"
-            return "failed", sentence, traceback.format_exc()
+            return how, sentence, traceback.format_exc()
     return how, sentence, sentence
 
 
@@ -189,8 +210,13 @@ class _Note:
             if self.ended.is_set() and not how:
                 return
             text = json.dumps({"ended": how, "sentence": sentence, "seconds": seconds})
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, self.path)
+            try:
+                temporary.write_text(text, encoding="utf-8")
+                os.replace(temporary, self.path)
+            except OSError:  # a full disk still has the space of the note before
+                with self.path.open("r+", encoding="utf-8") as file:
+                    file.write(text)
+                    file.truncate()
 
     def _renew(self) -> None:
         while not self.ended.wait(_NOTE_SECONDS):

@@ -1,15 +1,19 @@
 """What happens when a run starts and when it has failed."""
 
+import atexit
+import sys
 from pathlib import Path
 from typing import Any
 
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.enums import Quietness
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.scorecard.cells import write_reasons
 from mbert_atlas.sources.fetch import Sources, require_available
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, Register
 from workflow.plan import WorkflowPlan
+from workflow.supervision import REASONS
 
 
 def keep_weights_of_single_targets(workflow: Any) -> None:
@@ -82,9 +86,23 @@ def report_failures(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
 
 
 def _reason(job: Any) -> str:
-    """Return the sentence with which a job failed, from its log."""
-    log = Path(str(job.log[0])) if job.log else None
-    lines = log.read_text(errors="replace").splitlines() if log and log.exists() else []
-    errors = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
-    # The name of the logger comes first.
-    return errors[-1].partition(": ")[2] if errors else f"{job.rule.name} failed, see {log}"
+    """Return the sentence with which the last attempt at a job ended."""
+    logs = [str(log) for log in job.log if Path(str(log)).exists()]
+    return REASONS.get(job) or f"{job.rule.name} failed{f', see {logs[0]}' if logs else ''}."
+
+
+def report_success(workflow: Any) -> None:
+    """End a run with a line that it is done, and the page or file to look at first."""
+    if not workflow.is_main_process or Quietness.ALL in (workflow.output_settings.quiet or ()):
+        return
+    targets = workflow.dag.targetjobs
+    files = sorted(str(path) for job in targets for path in (job.output or job.input))
+    pages = sorted((path for path in files if path.endswith("index.html")), key=len)
+    first, *others = pages[:1] or files or [""]
+    more = f" and {len(others)} more" if others else ""
+    count = len(list(workflow.dag.needrun_jobs(exclude_finished=False)))
+    where = f" Look at {first}{more}." if first else ""
+    # Snakemake logs its log file and the elapsed time after this.
+    atexit.register(
+        print, f"Done, {count} job{'s' * (count != 1)}.{where}", file=sys.stderr, flush=True
+    )

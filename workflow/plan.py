@@ -65,6 +65,7 @@ class WorkflowPlan(Parameters):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
+        self._requests: dict[str, Callable[[Any], Resources]] = {}
         self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
     # What jobs request
@@ -83,18 +84,25 @@ class WorkflowPlan(Parameters):
         gpus = {"gpu": request.gpu} if request.gpu else {}
         return {**self.growing(lambda wildcards: request), **gpus}
 
-    @staticmethod
-    def growing(request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
+    def growing(self, request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
         """Return memory and time, as :meth:`resources`, of a request that depends on the job."""
+
         # Snakemake recognises the arguments of these functions by their names.
-        return {
-            "mem_mb": lambda wildcards, attempt, rulename: (
-                request(wildcards).mem_mb * growth("memory", rulename, wildcards, attempt)
-            ),
-            "runtime": lambda wildcards, attempt, rulename: (
-                request(wildcards).runtime * growth("time", rulename, wildcards, attempt)
-            ),
-        }
+        def mem_mb(wildcards: Any, attempt: int, rulename: str) -> int:
+            self._requests[rulename] = request
+            return request(wildcards).mem_mb * growth("memory", rulename, wildcards, attempt)
+
+        def runtime(wildcards: Any, attempt: int, rulename: str) -> int:
+            return request(wildcards).runtime * growth("time", rulename, wildcards, attempt)
+
+        return {"mem_mb": mem_mb, "runtime": runtime}
+
+    def request_key(self, job: Any) -> str:
+        """Return the key of the config that decides what a job requests."""
+        request = self._requests.get(job.rule.name)
+        requested = request(job.wildcards) if request else None
+        keys = (key for key, item in self.config.resources.items() if item is requested)
+        return f"the config, key resources.{next(keys, job.rule.name)}"
 
     def corpus_request(self, dataset: str) -> Resources:
         """Return what jobs that read or derive a dataset request."""

@@ -8,15 +8,11 @@ and is the only one that fits. docs/cluster.md describes what happens instead.
 
 import asyncio
 import math
-import os
 import re
-import shutil
-import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
 from snakemake.api import ExecutorPluginRegistry
@@ -30,32 +26,35 @@ from snakemake_executor_plugin_slurm.job_status_query import (
 from snakemake_executor_plugin_slurm.utils import get_job_wildcards
 
 from workflow.job import SHARING, note_of, read_note
-from workflow.sharing import SharedJob, members_of, shared
+from workflow.sharing import Submission, shared
+from workflow.site import Site, read_site
+from workflow.squeue import (
+    NO_ANSWER,
+    PAUSES,
+    PROFILE,
+    REJECTED,
+    Waiting,
+    accepts_no_more,
+    ask,
+    check_earlier_jobs,
+    fix_of,
+    reason,
+    rejection,
+    require_programs,
+)
+from workflow.supervision import ENDS, give_up
 
 CHECKED_WITH = "2.8.0"
-PAUSES = (10, 20, 40, 80, 160, 300, 300, 300, 300, 300)
-"""Seconds between attempts of sbatch when SLURM does not answer: half an hour."""
 FULL_PAUSE = 30
 """Seconds between attempts of sbatch when SLURM accepts no more jobs of this user."""
 SLACK, LEAST_MINUTES = 4, 30
 """A first attempt requests so many times what it should take, and so many minutes in addition."""
-ENDING_LIMIT = 300
-"""Seconds that a new run waits for cancelled jobs of the last one to end."""
-NO_ANSWER = re.compile(
-    "contact slurm controller|timed out|connection|connect failure|zero bytes|standby mode"
-    "|temporarily un|unexpected message|not responding",
-    re.IGNORECASE,
-)
-"""Messages of SLURM's programs without a scheduler, or with one that accepts no jobs."""
-LIMIT = re.compile(r"\b(?:QOS|Assoc)\w+")
-"""Limits in such messages, e.g. QOSMaxSubmitJobPerUserLimit or QOSMaxWallDurationPerJobLimit."""
-OUTER_JOB = os.environ.get("SLURM_JOB_ID", "")
-"""The job that Snakemake runs in, if it does; its plugin removes the variable."""
 FAILED = {
     *("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL"),
     *("OUT_OF_MEMORY", "REVOKED", "TIMEOUT"),
 }
-_ENDS = {*FAILED, "PREEMPTED"}
+OUT_OF_MEMORY = re.compile("oom|out of memory|exceeded .*memory", re.IGNORECASE)
+"""How slurmstepd and srun report a job that had too little memory; its state is often FAILED."""
 _Outcome = Literal["ended", "unanswered", "full"]
 """How an attempt to submit a job went: submitted or reported as an error, no answer, no room."""
 
@@ -65,104 +64,12 @@ def install() -> None:
     ExecutorPluginRegistry().plugins["slurm"].executor = PatientExecutor
 
 
-def ask(*command: str) -> str | None:
-    """Return what a program of SLURM prints; none if it fails or takes more than a minute."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
-
-
-def accepts_no_more(message: str) -> bool:
-    """Whether sbatch rejected a job that it will accept when others have left the queue.
-
-    Older versions of SLURM and some sites name no limit, only the policy that was violated. With
-    no job of this user in the queue, apart from one that Snakemake runs in, the job itself violates
-    it.
-    """
-    if limits := LIMIT.findall(message):
-        return any("Submit" in limit for limit in limits)
-    if "accounting/QOS policy" not in message:
-        return False
-    queue = ask("squeue", "--me", "--noheader", "--format=%i") or ""
-    return bool({*queue.split()} - {OUTER_JOB})
-
-
-def require_programs() -> None:
-    """Raise a WorkflowError if this machine lacks the programs that submit and list jobs."""
-    if missing := [name for name in ("sbatch", "squeue") if not shutil.which(name)]:
-        raise WorkflowError(
-            f"SLURM is not on this machine ({' and '.join(missing)} not found): start on a login "
-            "node of your cluster, or run here with --profile local --cores N."
-        )
-
-
-def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
-    """Return name and state of queued jobs that an earlier run in the folder submitted.
-
-    Raises a WorkflowError if SLURM does not answer for half an hour.
-    """
-    for pause in (*PAUSES, None):
-        listing = ask("squeue", "--me", "--noheader", "--format=%j|%T|%Z")
-        if listing is not None or pause is None:
-            break
-        logger.warning(f"SLURM does not answer squeue; next attempt in {pause} s.")
-        time.sleep(pause)
-    if listing is None:
-        raise WorkflowError("SLURM has not answered squeue for half an hour; start again later.")
-    rows = [line.split("|", 2) for line in listing.splitlines()]
-    return [
-        (name, state)
-        for name, state, workdir in rows
-        if name.startswith(prefix) and os.path.realpath(workdir) == os.path.realpath(folder)
-    ]
-
-
-def check_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
-    """Wait for cancelled jobs of an earlier run that are ending, up to `ENDING_LIMIT` seconds.
-
-    If other jobs of it do the work of this one, a WorkflowError names the command that cancels
-    exactly these.
-    """
-    end = time.monotonic() + ENDING_LIMIT
-    was_logged = False
-    while jobs := jobs_of(folder, prefix, logger):
-        if {state for _, state in jobs} != {"COMPLETING"} or time.monotonic() > end:
-            cancel = " && ".join(f"scancel --name={name}" for name in sorted({*dict(jobs)}))
-            raise WorkflowError(
-                f"SLURM has {len(jobs)} jobs of an earlier run in this folder ({folder}). A new "
-                "run would submit their work again. If the Snakemake that started them is still "
-                "running, leave it; otherwise cancel these jobs, and no others, with\n"
-                f"    {cancel}\nand start again."
-            )
-        if not was_logged:
-            logger.info(f"Waiting for {len(jobs)} cancelled jobs of the last run to end.")
-            was_logged = True
-        time.sleep(2)
-
-
-def reason(log: Path, rule: str) -> str:
-    """Return the last error of a job, else SLURM's; empty if there is none.
-
-    Without the name of a rule, only SLURM's: a job of several logs the errors of all.
-    """
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    for start in (*([f"{rule}: "] if rule else []), "slurmstepd", "srun: error: "):
-        if matches := [line for line in lines if line.startswith(start)]:
-            return matches[-1]
-    return ""
-
-
 class PatientExecutor(Executor):  # type: ignore[misc]
     """Keeps a job until SLURM reports its end, and submits it whenever SLURM takes it."""
 
     def __init__(self, workflow: Any, logger: Any) -> None:
-        # Jobs of local rules need no scheduler, and no machine that has one.
-        if not all(job.is_local for job in workflow.dag.needrun_jobs()):
+        jobs = [job for job in workflow.dag.needrun_jobs() if not job.is_local]
+        if jobs:  # local ones need no scheduler, and no machine that has one
             require_programs()
             prefix = workflow.executor_settings.jobname_prefix
             check_earlier_jobs(str(workflow.workdir_init), f"{prefix}_" if prefix else "", logger)
@@ -173,9 +80,27 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         self._submitted: set[str] = set()
         self._shared: set[str] = set()  # among these
         self._missed: dict[str, int] = {}
+        self._rejections: set[str] = set()
         self._silent = False
         self._expected = expected_seconds(workflow)
         super().__init__(workflow, logger)
+        self._waiting = Waiting(self.run_uuid, logger)
+        # Else the plugin guesses an account from jobs of the past and warns three times. SLURM has
+        # a default account for those that name none.
+        self._fallback_account_arg = ""
+        self._site = Site(self._partitions or [], read_site() if jobs else {})
+        self._check(jobs)
+
+    def _check(self, jobs: Sequence[Any]) -> None:
+        """Raise a WorkflowError about an account or a request that SLURM would reject."""
+        plan = self.workflow.globals.get("plan")
+        self._site.check(jobs, plan.request_key if plan else lambda job: f"rule {job.rule.name}")
+        for job in {job.resources.get("slurm_account"): job for job in jobs}.values():
+            try:
+                next(self.get_account_arg(job))
+            except WorkflowError as error:
+                said = " ".join(str(error).split())
+                raise WorkflowError(f"{PROFILE}, key slurm_account: {said}") from None
 
     def run_jobs(self, jobs: Sequence[Any]) -> None:
         """Submit jobs, some of them as one job of SLURM."""
@@ -187,7 +112,7 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             for job in members:
                 note_of(job.log[0]).unlink(missing_ok=True)  # of a run that was killed
                 self.run_job_pre(job)
-            self._job_submission_executor.submit(self.run_job, SharedJob(members))
+            self._job_submission_executor.submit(self.run_job, Submission(members))
         super().run_jobs(alone)
 
     @property
@@ -204,11 +129,22 @@ class PatientExecutor(Executor):  # type: ignore[misc]
 
     def get_job_exec_prefix(self, job: Any) -> str:
         """Return what precedes the Snakemake inside a job."""
-        number = len(members_of(job))
+        number = len(job.members)
         return f"export {SHARING}={number}" if number > 1 else ""
 
     def run_job(self, job: Any) -> None:
         """Submit a job; retry while no scheduler answers, or while it accepts no more jobs."""
+        job = job if isinstance(job, Submission) else Submission([job])
+        self._shorten(job)
+        if not self._site.place(job, self.logger) and job.is_shared:
+            self.logger.info(
+                f"No node has what {len(job.members)} seeds of rule {job.name} request together; "
+                "they are submitted alone."
+            )
+            for member in job.members:
+                self._job_submission_executor.submit(self.run_job, member)
+            return
+        job.translate()
         pauses = iter(PAUSES)
         pause: float | None = next(pauses)
         has_been_full = False
@@ -232,21 +168,19 @@ class PatientExecutor(Executor):  # type: ignore[misc]
                 pause = next(pauses, None)
             outcome = self._submit(job, is_last=pause is None, again=True)
 
-    def _shorten(self, job: Any) -> None:
+    def _shorten(self, job: Submission) -> None:
         """Lower the time limit of a first attempt to what it should need: SLURM starts it sooner.
 
         An attempt that was too short is noted, resumes from its last checkpoint, and gets all.
         """
-        members = members_of(job)
         if job.attempt == 1 and not job.is_group() and job in self._expected:
-            seconds = sum(self._expected[member] for member in members)
+            seconds = sum(self._expected[member] for member in job.members)
             minutes = LEAST_MINUTES + math.ceil(SLACK * seconds / 60)
-            for each in (job, *members):
+            for each in (job, *job.members):
                 each.resources.runtime = min(each.resources.runtime, minutes)
 
-    def _submit(self, job: Any, *, is_last: bool, again: bool = False) -> _Outcome:
+    def _submit(self, job: Submission, *, is_last: bool, again: bool = False) -> _Outcome:
         """Submit a job, unless an earlier attempt had succeeded; return how that went."""
-        self._shorten(job)
         options = ("--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid)
         listing = ask("squeue", *options) if again else ""  # id and comment, by line
         if listing is None and not is_last:
@@ -255,36 +189,50 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             self._report_job_submission_threadsafe(accepted)
             return "ended"
         self._submission.is_last, self._submission.outcome = is_last, "ended"
-        self._submission.cores = job.threads if isinstance(job, SharedJob) else None
+        self._submission.cores = job.threads if job.is_shared else None
         super().run_job(job)
         outcome: _Outcome = self._submission.outcome
         return outcome
 
     def _report_job_error_threadsafe(self, job_info: SubmittedJobInfo, msg: str) -> None:
-        """Report that a job was not submitted, unless it will be."""
-        said = msg.partition("sbatch call:")[0]
+        """Report that a job was not submitted, unless it will be.
+
+        What SLURM rejects once it would reject again: that job gets no other attempt.
+        """
+        job, said = job_info.job, msg.partition("sbatch call:")[0]
         if accepts_no_more(said):
             self._submission.outcome = "full"
-        elif NO_ANSWER.search(said) and not getattr(self._submission, "is_last", True):
+            return
+        is_silent = NO_ANSWER.search(said)
+        if is_silent and not getattr(self._submission, "is_last", True):
             self._submission.outcome = "unanswered"
-        elif isinstance(job_info.job, SharedJob) and not NO_ANSWER.search(said):
+            return
+        why = rejection(said.partition("The error message was ")[2] or said)
+        if job.is_shared and not is_silent:
             # No node may have the memory of all: that takes no attempt of any.
-            members = job_info.job.members
             self.logger.warning(
-                f"SLURM rejects a job of {len(members)} seeds of rule {job_info.job.name}, which "
-                f"are submitted alone. {said.strip()}"
+                f"SLURM rejects a job of {len(job.members)} seeds of rule {job.name}, which are "
+                f"submitted alone. {why}"
             )
-            for member in members:
+            for member in job.members:
                 self._job_submission_executor.submit(self.run_job, member)
-        else:
-            for member in members_of(job_info.job):
-                super()._report_job_error_threadsafe(replace(job_info, job=member), msg)
+            return
+        sentence = f"SLURM rejects jobs of rule {job.name}: {why}; {fix_of(why)}, then start again."
+        if not is_silent and sentence not in self._rejections:
+            self._rejections.add(sentence)
+            self.logger.error(sentence)
+        for member in job.members:
+            if not is_silent:
+                ENDS[member] = ("REJECTED", sentence)
+                give_up(member)
+            text = f"{REJECTED}: {why}\n" if not is_silent else f"{said}\n"
+            super()._report_job_error_threadsafe(replace(job_info, job=member), text)
 
     def _report_job_submission_threadsafe(self, job_info: SubmittedJobInfo) -> None:
         self._submitted.add(job_info.external_jobid)
-        if isinstance(job_info.job, SharedJob):
+        if job_info.job.is_shared:
             self._shared.add(job_info.external_jobid)
-        for member in members_of(job_info.job):
+        for member in job_info.job.members:
             super()._report_job_submission_threadsafe(replace(job_info, job=member))
 
     def _accepted(self, job: Any, listing: str) -> SubmittedJobInfo | None:
@@ -308,11 +256,15 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         """Report the jobs that have ended; yield the others."""
         first = self.workflow.executor_settings.init_seconds_before_status_checks
         states = await self._states(active_jobs) if active_jobs else {}
+        if "PENDING" in states.values():
+            self._waiting.look()
         has_ended = False
         for job in active_jobs:
             state = states.get(job.external_jobid, "")
             is_shared = job.external_jobid in self._shared
-            note = read_note(job.job.log[0]) if is_shared and state in _ENDS else {}
+            note = (
+                read_note(job.job.log[0]) if is_shared and state in {*FAILED, "PREEMPTED"} else {}
+            )
             if state == "COMPLETED" or note.get("ended") == "done":
                 self.report_job_success(job)
             elif state == "PREEMPTED":
@@ -327,6 +279,9 @@ class PatientExecutor(Executor):  # type: ignore[misc]
                 why = note.get("sentence") or reason(log, "" if is_shared else job.job.name)
                 why = why or "It left no reason in its log."
                 said = f"SLURM job {job.external_jobid} ended as {state}. {why}\n"
+                if OUT_OF_MEMORY.search(reason(log, "")):
+                    state = "OUT_OF_MEMORY"
+                ENDS[job.job] = (state, said.strip())
                 self.report_job_error(job, msg=said, aux_logs=[str(log)])
             else:
                 yield job

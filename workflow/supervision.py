@@ -21,13 +21,18 @@ from typing import Any, Literal
 import psutil
 from snakemake.exceptions import WorkflowError
 
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, FullDiskError
+from mbert_atlas.files import require_space
 from mbert_atlas.locks import take_lock
 from workflow.forking import RUNNING
 from workflow.job import note_of, read_note
 
 Shortage = Literal["time", "memory", "nothing"] | None
-_ENDS: defaultdict[tuple[str, str], list[Shortage]] = defaultdict(list)
+ENDS: dict[Any, tuple[str, str]] = {}
+"""By job, the state in which SLURM ended its last attempt, and what was reported."""
+REASONS: dict[Any, str] = {}
+"""By job, a sentence on why its last attempt failed."""
+_SHORTAGES: defaultdict[tuple[str, str], list[Shortage]] = defaultdict(list)
 """By rule and wildcards, what the failed attempts of this Snakemake were short of."""
 _DEFAULT_LIMIT = (100, 1)
 """Jobs, and seconds, of Snakemake's default max-jobs-per-timespan."""
@@ -49,6 +54,7 @@ def supervise(workflow: Any, logger: Any, results: str) -> None:
     if not workflow.is_main_process:
         return
     try:
+        require_space(Path(results))
         take_lock(Path(results) / ".lock", results)
     except AtlasError as error:
         raise WorkflowError(str(error)) from None
@@ -58,7 +64,7 @@ def supervise(workflow: Any, logger: Any, results: str) -> None:
     on_success(workflow, _forget)
     for executor in _executors(workflow):
         executor.handle_job_error = _then(
-            executor.handle_job_error, lambda job: _learn(job, logger)
+            executor.handle_job_error, lambda job: _learn(job, results, logger)
         )
 
 
@@ -119,30 +125,53 @@ def _forget(job: Any) -> None:
         note_of(log).unlink(missing_ok=True)
 
 
-def _learn(job: Any, logger: Any) -> None:
+def _learn(job: Any, results: str, logger: Any) -> None:
     """Record why an attempt failed; give up if another one would fail as well."""
     note = read_note(job.log[0]) if job.log else {}
     for log in job.log:
         note_of(log).unlink(missing_ok=True)
-    _ENDS[job.rule.name, str(job.wildcards)].append(short_of(note, job.resources.get("runtime")))
-    if note.get("ended") == "final" and job.restart_times >= job.attempt:
+    end, why = ENDS.pop(job, ("", ""))
+    attempts = _SHORTAGES[job.rule.name, str(job.wildcards)]
+    attempts.append(short_of(note, job.resources.get("runtime"), end))
+    is_final = note.get("ended") == "final"
+    REASONS[job] = note.get("sentence") or why
+    if not note:  # a full disk has no space for it
+        try:
+            require_space(Path(results))
+        except FullDiskError as error:
+            is_final, REASONS[job] = True, str(error)
+    if is_final and job.restart_times >= job.attempt:
         logger.error(f"{job.rule.name}: not retried, as that would change nothing.")
-        job.attempt = job.restart_times + 1
+        give_up(job)
 
 
-def short_of(note: Mapping[str, Any], minutes: Any) -> Shortage:
-    """Return what an attempt was short of, by its note and time limit; none if that is unknown."""
-    if not note:
-        return None
-    left = minutes * 60 - note["seconds"] if isinstance(minutes, int) else float("inf")
-    if note["ended"] != "failed" and left < max(_NEAR_LIMIT, 0.1 * (left + note["seconds"])):
+def give_up(job: Any) -> None:
+    """Make the current attempt of a job its last one."""
+    job.attempt = job.restart_times + 1
+
+
+def short_of(note: Mapping[str, Any], minutes: Any, end: str = "") -> Shortage:
+    """Return what an attempt was short of; none if that is unknown.
+
+    ``note`` is the job's, ``minutes`` its time limit, ``end`` the state in which SLURM ended it.
+    """
+    how = note.get("ended")
+    if end == "OUT_OF_MEMORY" or how == "memory":
+        return "memory"
+    if end == "TIMEOUT":
         return "time"
-    # Killed without a word, or failed: SLURM and Python report lack of memory in many ways.
-    return "nothing" if note["ended"] in ("stopped", "done", "final") else "memory"
+    if not note:
+        return "nothing" if end else None
+    left = minutes * 60 - note["seconds"] if isinstance(minutes, int) else float("inf")
+    is_late = left < max(_NEAR_LIMIT, 0.1 * (left + note["seconds"]))
+    if is_late and how in (None, "stopped", "done"):
+        return "time"
+    # The kernel ends what takes too much memory without a word, and so do some sites.
+    return "memory" if how is None and end in ("", "FAILED") else "nothing"
 
 
 def growth(what: str, rule: str, wildcards: Any, attempt: int) -> int:
     """Return the factor for memory or time: 1 plus the number of attempts that were short of it."""
     # An attempt without a note counts for both.
-    ends = [*_ENDS[rule, str(wildcards)], *[None] * attempt][: attempt - 1]
+    ends = [*_SHORTAGES[rule, str(wildcards)], *[None] * attempt][: attempt - 1]
     return 1 + sum(end in (what, None) for end in ends)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +10,7 @@ from tempfile import TemporaryDirectory
 from mbert_atlas.alignment.aligner import Aligner, as_texts, in_both_directions
 from mbert_atlas.alignment.links import Links, read_pharaoh
 from mbert_atlas.arrays import Ragged
-from mbert_atlas.errors import DataError, TransientError
+from mbert_atlas.errors import DataError, OutOfMemoryError, TransientError
 from mbert_atlas.files import sha256_of
 
 # Cao et al. (2020): favour the diagonal, fit its tension, variational.
@@ -62,7 +63,9 @@ def _run(command: list[str], output: Path) -> None:
     with output.open("wb") as stream:
         done = subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, env=environment)
     if done.returncode < 0:
-        raise TransientError(f"{command[0]} was ended by signal {-done.returncode}.")
+        was_killed = -done.returncode == signal.SIGKILL  # as by a kernel without memory
+        kind = OutOfMemoryError if was_killed else TransientError
+        raise kind(f"{command[0]} was ended by signal {-done.returncode}.")
     if done.returncode:
         lines = done.stderr.decode(errors="replace").split("\n")
         problem = f"exit status {done.returncode}, {' '.join(lines[-3:]).strip() or 'no message'}"

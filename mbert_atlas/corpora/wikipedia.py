@@ -27,7 +27,7 @@ from mbert_atlas.corpora.jobs import ReadingJob
 from mbert_atlas.corpora.samples import Row, write_in_groups
 from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.variants import without_variants
-from mbert_atlas.errors import DataError, TransientError
+from mbert_atlas.errors import DataError, OutOfMemoryError
 from mbert_atlas.files import AGAIN, SUMS, open_bytes, read_sums, sha256_of
 from mbert_atlas.languages import Language
 from mbert_atlas.progress import track
@@ -60,7 +60,7 @@ def read(job: ReadingJob) -> None:
     ``schemas.PARAGRAPHS``.
 
     Raises DataError if a file is no MediaWiki export or Parquet of articles, is not what
-    ``SHA256SUMS`` lists, or is in another language; TransientError if a worker process dies.
+    ``SHA256SUMS`` lists, or is in another language; OutOfMemoryError if a worker process dies.
     """
     (upstream,), minimum = job.upstreams, job.options["minimum_characters"]
     language, origins = upstream.language, job.origins(upstream)
@@ -158,7 +158,7 @@ def plain_articles(
 
     The text of a Parquet file is plain already. The language decides whether there are variants.
 
-    Raises DataError for a file that cannot be read; TransientError if a worker process dies.
+    Raises DataError for a file that cannot be read; OutOfMemoryError if a worker process dies.
     """
     if dump.suffix == ".parquet":
         for article in track(_extracted_by_others(dump, pages), f"articles of {dump.name}"):
@@ -177,7 +177,7 @@ def plain_articles(
                 yield from running.popleft().result()
         except BrokenProcessPool as error:
             problem = f"{dump}: a process of WikiExtractor died, perhaps for lack of memory"
-            raise TransientError(f"{problem}; start again with more.") from error
+            raise OutOfMemoryError(f"{problem}; start again with more.") from error
 
 
 def _extracted(language: str, batch: list[Article]) -> list[Article]:

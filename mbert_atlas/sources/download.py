@@ -158,7 +158,7 @@ def download(
 
     Raises AnswerError if the server returns an error; UnreachableError if the transfer breaks off
     for good; DataError if something else came instead of a file, or size or checksum are wrong
-    (names both); TransientError if the disk is full.
+    (names both); FullDiskError if the disk is full.
     """
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = destination.with_name(f".{destination.name}.part")

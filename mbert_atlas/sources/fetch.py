@@ -136,7 +136,7 @@ def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
 
     Raises DataError if neither has the path, a checksum is wrong, the mirror's manifest does not
     list the file, it must be downloaded manually, the download fails, or it would need the network
-    although offline; TransientError if the disk is full.
+    although offline; FullDiskError if the disk is full.
     """
     destination, copies = Path(destination), sources.copies
     if copies and copies.holder(path):

@@ -13,7 +13,14 @@ import torch
 from safetensors import SafetensorError
 
 from mbert_atlas.errors import AtlasError, TransientError
-from mbert_atlas.files import atomic_directory, flush_to_disk, read_json, sha256_of, write_json
+from mbert_atlas.files import (
+    atomic_directory,
+    flush_to_disk,
+    full_disk_in_one_sentence,
+    read_json,
+    sha256_of,
+    write_json,
+)
 
 _logger = logging.getLogger(__name__)
 _STATES, _STATES_KEPT = "states.pt", 2
@@ -105,9 +112,10 @@ def _remove(state: Path) -> None:
 
 @contextmanager
 def writing_weights(path: Path) -> Iterator[None]:
-    """Turn what torch and safetensors raise on a full disk into a TransientError."""
+    """Turn what torch and safetensors raise into a TransientError, or a FullDiskError."""
     try:
-        yield
+        with full_disk_in_one_sentence(path):
+            yield
     except (RuntimeError, SafetensorError) as error:
         raise TransientError(
             f"{path}: the weights cannot be written ({error}); "

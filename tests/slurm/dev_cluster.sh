@@ -14,7 +14,7 @@
 #
 # `up site` differs where signals, memory and priorities do. Processes are tracked and limited by cgroup:
 # memory is enforced, and a signal reaches the first process of a step alone. There is a second GPU node,
-# g2. Two more partitions have the GPU nodes too, and their jobs are preempted by those of `gpu`: `requeue`,
+# g2, whose GPUs have a type and which has a feature. Two more partitions have the GPU nodes too, and their jobs are preempted by those of `gpu`: `requeue`,
 # where they go back into the queue at once, and `cancel`, where they get SIGTERM and 20 s, then end as
 # PREEMPTED. It needs the hierarchies of cgroup v1.
 #
@@ -34,6 +34,7 @@ DIR=${DEV_CLUSTER_DIR:-/tmp/mbert-atlas-slurm}
 PORT=${DEV_CLUSTER_PORT:-17800}
 
 ACCOUNT=atlas
+GPU_TYPE=nvidia_a100-sxm4-40gb # as AutoDetect=nvml names it
 SITE=
 DATABASE_DAEMON_PORT=$((PORT + 1))
 DATABASE_PORT=$((PORT + 2))
@@ -150,7 +151,7 @@ JobAcctGatherType=jobacct_gather/cgroup
 SlurmdTimeout=20
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-NodeName=g2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((NODE_PORT + 2)) CPUs=8 RealMemory=8000 Gres=gpu:2
+NodeName=g2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((NODE_PORT + 2)) CPUs=8 RealMemory=8000 Gres=gpu:$GPU_TYPE:2 Feature=a100
 PartitionName=requeue Nodes=g1,g2 PriorityTier=1 PreemptMode=REQUEUE MaxTime=1-00:00:00 State=UP
 PartitionName=cancel Nodes=g1,g2 PriorityTier=1 PreemptMode=CANCEL GraceTime=20 MaxTime=1-00:00:00 State=UP
 END
@@ -249,7 +250,8 @@ configure() {
         slurmdbd_conf >"$DIR/slurmdbd.conf"
     )
     slurm_conf >"$SLURM_CONF"
-    echo "NodeName=g1${SITE:+,g2} Name=gpu File=$DIR/gpus/gpu[0-1]" >"$DIR/gres.conf"
+    echo "NodeName=g1 Name=gpu File=$DIR/gpus/gpu[0-1]" >"$DIR/gres.conf"
+    [[ -z $SITE ]] || echo "NodeName=g2 Name=gpu Type=$GPU_TYPE File=$DIR/gpus/gpu[0-1]" >>"$DIR/gres.conf"
     cgroup_conf >"$DIR/cgroup.conf"
 }
 

@@ -44,9 +44,11 @@ class Workflow:
     folder: Path
     environment: dict[str, str]
     process: subprocess.Popen[bytes] | None = None
+    python: str = sys.executable
+    user: str | None = None  # another one than the tests', with the group's umask
 
     def start(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "snakemake", "--profile", "slurm", *QUICK, *arguments]
+        command = [self.python, "-m", "snakemake", "--profile", "slurm", *QUICK, *arguments]
         with (self.folder / "printed.txt").open("wb") as printed:
             self.process = subprocess.Popen(
                 command,
@@ -55,6 +57,9 @@ class Workflow:
                 stdout=printed,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                user=self.user,
+                group=self.user and "atlasgroup",
+                umask=0o002 if self.user else -1,
             )
 
     def printed(self) -> str:

@@ -22,6 +22,8 @@ import pytest
 import yaml
 from driver import CONFIG, LIMIT, SCRIPT, SEED1, TARGET, Workflow
 
+from clone import copy_repository
+
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.slow]
 
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -45,10 +47,11 @@ class _Site(Workflow):
     def checkpoints(self) -> list[Path]:
         return sorted((self.folder / _STATE).glob("step-*"))
 
-    def training_job(self) -> str:
+    def training_job(self, seed: int = 1) -> str:
+        """The number of the SLURM job that trains a seed, or nothing."""
         queue = self.slurm("squeue", "-h", "-t", "running", "-o", "%i %k")
-        (job,) = re.findall(r"^(\d+) rule_finetune_wildcards_nli_1$", queue, re.MULTILINE)
-        return str(job)
+        jobs = re.findall(rf"^(\d+) rule_finetune_wildcards_nli_{seed}$", queue, re.MULTILINE)
+        return str(jobs[0]) if jobs else ""
 
     def field(self, job: str, name: str) -> str:
         found = re.search(rf"\b{name}=(\S*)", self.slurm("scontrol", "show", "job", job))
@@ -71,6 +74,34 @@ class _Site(Workflow):
         assert found, "no script runs"
         for process in found:
             os.kill(process, number)
+
+    def exhaust_memory(self, job: str) -> None:
+        """Another process of a job takes all of its memory; the kernel begins with the training."""
+        process = self.processes(job, ".snakemake/scripts/")[0]
+        Path(f"/proc/{process}/oom_score_adj").write_text("1000")
+        groups = Path(f"/proc/{process}/cgroup").read_text()
+        (group,) = re.findall(r"^\d+:memory:/(\S+)$", groups, re.MULTILINE)
+        hog = "input(); x = []\nwhile True: x.append(bytearray(2**22))"
+        with subprocess.Popen([sys.executable, "-c", hog], stdin=subprocess.PIPE) as taker:
+            (_CGROUPS / "memory" / group / "cgroup.procs").write_text(str(taker.pid))
+            taker.communicate(b"\n")
+
+    def exceed_time(self, job: str) -> None:
+        """Let a job reach its time limit while it trains."""
+        self.strike(job, signal.SIGSTOP)  # so that it lasts for a minute
+        self.slurm("scontrol", "update", f"JobId={job}", "TimeLimit=1")
+        self.wait_for(lambda: self.field(job, "RunTime") >= "00:00:50", "50 s of running time")
+        self.strike(job, signal.SIGCONT)
+
+    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Python there, until it ends."""
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
 
     def daemon(self, name: str) -> int:
         folder = Path(self.environment["DEV_CLUSTER_DIR"])
@@ -176,11 +207,7 @@ def test_sigterm_of_the_step(run: _Site) -> None:
 
 
 def test_time_limit(run: _Site) -> None:
-    job = run.train()
-    run.strike(job, signal.SIGSTOP)  # so that it lasts for a minute
-    run.slurm("scontrol", "update", f"JobId={job}", "TimeLimit=1")
-    run.wait_for(lambda: run.field(job, "RunTime") >= "00:00:50", "50 s of running time")
-    run.strike(job, signal.SIGCONT)
+    run.exceed_time(run.train())
     code, printed = run.finish()
     assert code == 0, printed
     assert "ended as TIMEOUT" in printed
@@ -189,22 +216,48 @@ def test_time_limit(run: _Site) -> None:
 
 
 def test_out_of_memory(run: _Site) -> None:
-    """Another process of the job takes all, and the kernel begins with the training."""
-    job = run.train()
-    process = run.processes(job, ".snakemake/scripts/")[0]
-    Path(f"/proc/{process}/oom_score_adj").write_text("1000")
-    groups = Path(f"/proc/{process}/cgroup").read_text()
-    (group,) = re.findall(r"^\d+:memory:/(\S+)$", groups, re.MULTILINE)
-    hog = "input(); x = []\nwhile True: x.append(bytearray(2**22))"
-    with subprocess.Popen([sys.executable, "-c", hog], stdin=subprocess.PIPE) as taker:
-        (_CGROUPS / "memory" / group / "cgroup.procs").write_text(str(taker.pid))
-        taker.communicate(b"\n")
+    run.exhaust_memory(run.train())
     code, printed = run.finish()
     assert code == 0, printed
     assert "oom" in printed.lower(), "the reason is on the console"
     assert run.trainings(printed)[0] in ("OUT_OF_MEMORY", "FAILED")
     assert run.trainings(printed)[-1] == "COMPLETED"
     assert run.resumed()
+
+
+def test_every_fault_in_runs_from_nothing(
+    world: tuple[_Site, bytes], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A drained node, a partition that accepts no jobs, one scancel, time-out, lack of memory."""
+    first, undisturbed = world
+    run = _Site(copy_repository(tmp_path_factory.mktemp("faults")), first.environment)
+    run.slurm("scontrol", "update", "nodename=g1", "state=drain", "reason=test")
+    run.slurm("scontrol", "update", "partitionname=gpu", "state=inactive")
+    try:
+        code, printed = run.plain()
+        assert code == 1, printed
+        assert printed.count("SLURM rejects jobs of rule") == 1, printed
+        assert {job.state for job in run.jobs(printed)} == {"COMPLETED"}
+        run.slurm("scontrol", "update", "partitionname=gpu", "state=up")
+        run.slurm("scancel", run.train())
+        second = run.folder / "results/tiny/state/nli/seed2"
+        run.wait_for(lambda: list(second.glob("step-*")), "a checkpoint of seed 2")
+        run.exhaust_memory(run.training_job(2))
+        run.wait_for(lambda: run.training_job() and run.processes(run.training_job()), "seed 1")
+        run.wait_for(run.resumed, "seed 1 to resume")
+        run.exceed_time(run.training_job())
+        code, printed = run.finish()
+    finally:
+        run.stop()
+        run.slurm("scontrol", "update", "partitionname=gpu", "state=up")
+        run.slurm("scontrol", "update", "nodename=g1", "state=resume")
+    assert code == 0, printed
+    assert "Done, " in printed.splitlines()[-1]
+    states = sorted(job.state.partition(" ")[0] for job in run.jobs(printed))
+    assert states == ["CANCELLED", *["COMPLETED"] * (len(states) - 3), "FAILED", "TIMEOUT"]
+    rules = [job.rule for job in run.jobs(printed) if job.state == "COMPLETED"]
+    assert sorted(rules) == ["finetune", "finetune", "pretrain"], "nothing was done again"
+    assert (run.folder / SEED1).read_bytes() == undisturbed
 
 
 def test_node_is_down(run: _Site) -> None:
@@ -396,6 +449,7 @@ def _unmount(place: Path) -> None:
 
 
 def test_disk_is_full(run: _Site) -> None:
+    """The job ends before it trains, with one sentence, and is not submitted again."""
     place = run.folder / _STATE
     _mount(place, "size=64k")
     try:
@@ -403,7 +457,38 @@ def test_disk_is_full(run: _Site) -> None:
     finally:
         _unmount(place)
     assert code != 0
-    assert "No space left on device" in printed
+    sentence = f"{_STATE}: no space left while writing (No space left on device); free space"
+    assert sentence in printed
+    assert run.trainings(printed) == ["FAILED"]
+
+
+def test_a_seed_is_run_again(world: tuple[_Site, bytes]) -> None:
+    """Its old outputs return when SLURM rejects the job, and new ones replace them otherwise."""
+    run, undisturbed = world
+    run.up()
+    too_much = "resources={finetune: {mem_mb: 9000}}"
+    code, printed = run.run("--force", "--config", too_much, *CONFIG, "--", SEED1)
+    assert code == 1
+    assert (
+        "finetune (run nli, seed 1) requests mem_mb 9000, but gpu has 8000 MB a node (such as g1): "
+        "change the config, key resources.finetune, or the partitions" in printed
+    )
+    old = (run.folder / SEED1).stat().st_mtime_ns
+    command = ["-m", "mbert_atlas", "rerun", "nli", "--seed", "1", "--configfile", *CONFIG[1:]]
+    run.slurm("scontrol", "update", "partitionname=gpu", "state=inactive")
+    try:
+        done = run.python(*command)
+    finally:
+        run.slurm("scontrol", "update", "partitionname=gpu", "state=up")
+    assert done.returncode == 1
+    assert "SLURM rejects jobs of rule finetune" in done.stderr
+    assert "Then `all` reruns what depends on it, " in done.stdout
+    assert (run.folder / SEED1).stat().st_mtime_ns == old
+    assert "Nothing to be done" in run.run("--dry-run", *CONFIG, "--", SEED1)[1]
+    done = run.python(*command)
+    assert done.returncode == 0, done.stderr
+    assert (run.folder / SEED1).stat().st_mtime_ns > old
+    assert (run.folder / SEED1).read_bytes() == undisturbed
 
 
 def test_results_are_out_of_reach(run: _Site) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from snakemake.iocontainers import ResourceList
 
-from workflow.sharing import LONGEST, SharedJob, shared
+from workflow.sharing import LONGEST, Submission, shared
 
 
 class _Job:
@@ -57,7 +57,7 @@ def test_without_an_estimate_jobs_run_alone() -> None:
 
 def test_memory_and_cpus_add_up_and_the_gpu_is_one() -> None:
     jobs = [_Job("nli", "1"), _Job("nli", "2")]
-    job = SharedJob(jobs)
+    job = Submission(jobs)
     requests = {name: job.resources.get(name) for name in ("mem_mb", "gpu", "runtime")}
     assert requests == {"mem_mb": 6000, "gpu": 1, "runtime": 480}
     assert job.threads == 4

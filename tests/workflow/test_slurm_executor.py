@@ -69,7 +69,7 @@ if name == "sbatch":
     if state:
         with queue.open("a") as rows:
             print(number, state, value["--job-name"], value["--comment"], os.getcwd(),
-                  sep="|", file=rows)
+                  step.get("reason", "None"), sep="|", file=rows)
         log = Path(value["--output"].replace("%j", str(number)))
         log.write_text(step.get("log", ""))
     if "says" in step:
@@ -81,12 +81,13 @@ elif name == "squeue":
     if asked == "%i|%T" and count in plan.get("silent", []):
         sys.exit("Unable to contact slurm controller (connect failure)")
     rows = [line.split("|") for line in queue.read_text().splitlines()]
-    for line in rows if asked != "%j|%T|%Z" else plan["queue"]:
-        print("|".join(dict(zip("iTjkZ", line))[key[1]] for key in asked.split("|")))
-    if asked == "%j|%T|%Z" and plan["queue"] and plan["queue"][0][1] == "COMPLETING":
+    for line in rows if asked != "%j|%T|%u|%Z" else plan["queue"]:
+        print("|".join(dict(zip("iTjkZr", line), u="alice")[key[1]] for key in asked.split("|")))
+    if asked == "%j|%T|%u|%Z" and plan["queue"] and plan["queue"][0][1] == "COMPLETING":
         (folder / "plan.json").write_text(json.dumps(plan | {"queue": []}))
 elif name == "scontrol":
-    print("MinJobAge = 300 sec")
+    answers = {"config": "MinJobAge = 300 sec", **plan["site"]}
+    print(answers.get(arguments[-1], ""))
 elif name == "sacctmgr":
     print("a")
 elif name == "sacct":
@@ -130,9 +131,10 @@ class _Folder:
         queue: list[list[str]] | None = None,
         silent: list[int] | None = None,
         state: str = "COMPLETED",
+        site: dict[str, str] | None = None,
     ) -> None:
         plan = {"submissions": submissions or {}, "queue": queue or [], "silent": silent or []}
-        plan |= {"state": state}
+        plan |= {"state": state, "site": site or {}}
         (self.path / "programs/plan.json").write_text(json.dumps(plan))
 
     def calls(self, program: str) -> list[list[str]]:
@@ -156,7 +158,14 @@ def folder(tmp_path: Path) -> _Folder:
 
 
 def test_the_plugin_is_the_one_that_was_checked() -> None:
-    assert importlib.metadata.version("snakemake-executor-plugin-slurm") == CHECKED_WITH
+    installed = importlib.metadata.version("snakemake-executor-plugin-slurm")
+    if installed != CHECKED_WITH:
+        pytest.fail(
+            f"snakemake-executor-plugin-slurm is {installed}, but workflow/slurm.py overrides "
+            f"methods of {CHECKED_WITH}: go through docs/slurm-plugin.md, run `make test-slurm`, "
+            "and set CHECKED_WITH and the pin.",
+            pytrace=False,
+        )
 
 
 def test_without_slurm_local_rules_run_and_others_are_rejected(folder: _Folder) -> None:
@@ -186,7 +195,10 @@ def test_jobs_of_an_earlier_run_here_are_rejected(folder: _Folder) -> None:
     folder.plan(queue=[row, [*row[:2], "other_run", *row[3:]], [*row[:4], "/elsewhere"]])
     code, printed = folder.run()
     assert code == 1
-    assert f"SLURM has 1 jobs of an earlier run in this folder ({folder.path})" in printed
+    assert (
+        f"SLURM has 1 jobs of an earlier run in this folder ({folder.path}), of user alice"
+        in printed
+    )
     assert re.search(r"^ *scancel --name=atlas_old-run$", printed, re.MULTILINE)
     assert folder.calls("sbatch") == []
     assert folder.run("--dry-run")[0] == 0
@@ -241,6 +253,14 @@ def test_a_submit_limit_takes_no_attempt(folder: _Folder, says: str) -> None:
     assert "Error in rule" not in printed
 
 
+_SHOWS = """
+onstart:
+    for handler in logger.handlers:
+        for item in handler.filters:
+            item.jobs_started = True
+"""
+
+
 @pytest.mark.parametrize(
     ("says", "outer"),
     [
@@ -251,18 +271,26 @@ def test_a_submit_limit_takes_no_attempt(folder: _Folder, says: str) -> None:
     ],
     ids=["named", "unnamed", "around", "account"],
 )
-def test_an_error_of_the_job_itself_is_retried_as_often_as_retries_allow(
+def test_what_slurm_rejects_ends_at_the_first_attempt_with_one_sentence(
     folder: _Folder, says: str, outer: str
 ) -> None:
+    beginning = "from workflow.console import show_essentials\nshow_essentials(workflow)\n"
+    (folder.path / "Snakefile").write_text(beginning + _SNAKEFILE + _SHOWS)
     folder.plan({str(number): {"state": "", "says": says} for number in range(1, 9)})
     if outer:  # it is in the queue as long as Snakemake waits
         (folder.path / "programs/queue").write_text(f"{outer}|RUNNING|head|none|{folder.path}\n")
-    # Without --keep-going the first to fail twice ends it.
     code, printed = folder.run("--keep-going", outer=outer)
     assert code == 1
     assert "accepts no more jobs" not in printed
     assert "does not answer" not in printed
-    assert len(folder.calls("sbatch")) == 4, "two jobs, each once more"
+    assert len(folder.calls("sbatch")) == 2, "two jobs, each once"
+    (line,) = [line for line in printed.splitlines() if "SLURM rejects" in line]
+    reason = says.splitlines()[-1].removeprefix(_FAILED)
+    assert line.startswith("SLURM rejects jobs of rule make: ")
+    assert f"{reason}; " in line
+    assert line.endswith(" in slurm/config.yaml, then start again.") or "`sacctmgr show" in line
+    assert "Error in rule" not in printed
+    assert "sbatch" not in printed
 
 
 @pytest.mark.parametrize(
@@ -481,3 +509,138 @@ def test_the_profile_names_every_rule_with_a_gpu() -> None:
             asks[rule] = key[1] if key else asks.get(old, "")
     assert with_gpu <= set(asks.values())
     assert named.keys() == {rule for rule, key in asks.items() if key in with_gpu}
+
+
+_PARTITION = (
+    "PartitionName={} Default={} MaxTime={} MaxMemPerNode=UNLIMITED MaxCPUsPerNode=UNLIMITED"
+)
+_NODE = "NodeName={} CPUEfctv={} CPUTot={} RealMemory={} MemSpecLimit=24 Gres={} Partitions={}"
+_SITE = {
+    "partition": "\n".join(
+        [
+            _PARTITION.format("cpu", "YES", "00:30:00"),
+            _PARTITION.format("long", "NO", "UNLIMITED"),
+            _PARTITION.format("gpu", "NO", "1-00:00:00"),
+        ]
+    ),
+    "node": "\n".join(
+        [
+            _NODE.format("c1", 4, 4, 274, "(null)", "cpu,long"),
+            _NODE.format("c2", 2, 2, 1024, "(null)", "cpu"),
+            _NODE.format("g1", 8, 8, 2024, "gpu:nvidia_a100-sxm4-40gb:4(S:0-1)", "gpu"),
+        ]
+    ),
+}
+_FITS = """
+import os
+from workflow import slurm
+slurm.install()
+rule make:
+    output: "{name}"
+    resources:
+        mem_mb=lambda wildcards, attempt: config.get("mem", 100) * attempt,
+        runtime=lambda wildcards, attempt: config.get("minutes", 10) * attempt,
+        gpu=lambda wildcards: config.get("gpu", 0),
+    threads: config.get("threads", 1)
+    shell: "exit 1"
+"""
+
+
+def _with_site(folder: _Folder, partitions: str, **plan: object) -> list[str]:
+    """Options for a profile with these partitions, at a cluster with those above."""
+    (folder.path / "Snakefile").write_text(_FITS)
+    (folder.path / "partitions.yaml").write_text(f"partitions: {partitions}\n")
+    folder.plan(site=_SITE, **plan)  # type: ignore[arg-type]
+    return ["--slurm-partition-config", "partitions.yaml", "--cores", "64"]
+
+
+def _requested(call: list[str]) -> tuple[str, ...]:
+    return tuple(call[call.index(option) + 1] for option in ("-p", "--mem", "-t"))
+
+
+def test_what_a_retry_requests_grows_up_to_what_a_node_and_a_partition_have(
+    folder: _Folder,
+) -> None:
+    options = _with_site(folder, "{cpu: {}, long: {}}", state="FAILED")
+    code, printed = folder.run(*options, "--retries=3", "--config", "mem=400", "--", "a")
+    assert code == 1, printed
+    # c1 has less than the first attempt needs, and c2 is only in `cpu`.
+    assert [_requested(call) for call in folder.calls("sbatch")] == [
+        ("cpu", "400", "10"),
+        ("cpu", "800", "20"),
+        ("cpu", "1000", "30"),
+        ("cpu", "1000", "30"),
+    ]
+
+
+def test_a_job_that_fits_no_partition_is_rejected_before_anything_runs(folder: _Folder) -> None:
+    """tests/unit/test_site.py has the limits one by one."""
+    options = _with_site(folder, "{cpu: {}, gpu: {max_gpu: 4}}")
+    code, printed = folder.run(*options, "--config", "minutes=60", "--", "a", "b")
+    assert code == 1
+    assert re.search(
+        r"^make \(name [ab]\) requests runtime 60, but cpu allows 30 minutes \(SLURM's MaxTime\): "
+        r"change rule make, or the partitions in slurm/config.yaml.$",
+        printed,
+        re.MULTILINE,
+    )
+    assert folder.calls("sbatch") == []
+
+
+def test_a_reason_to_wait_that_does_not_end_by_itself_is_named(folder: _Folder) -> None:
+    """By reason with the number of jobs, and again; a job that waits for its turn is no reason."""
+    (folder.path / "Snakefile").write_text(
+        _SNAKEFILE.replace('"a", "b"', '"a", "b", "c"')
+        + "from workflow import squeue\nsqueue._REPEATED = 1\n"
+    )
+    waits = {"state": "PENDING", "reason": "ReqNodeNotAvail, UnavailableNodes:g[1-2]"}
+    turn = {"state": "PENDING", "reason": "Priority"}
+    folder.plan({"1": waits, "2": waits, "3": turn})
+    process = folder.start()
+    end = time.monotonic() + 120
+    while len([call for call in folder.calls("squeue") if call[-3].endswith("%r")]) < 2:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=120)
+    lines = [line for line in printed.splitlines() if "SLURM does not start" in line]
+    assert len(lines) == 2, printed
+    assert lines[0] == lines[1]
+    assert lines[0].startswith(
+        "SLURM does not start 2 jobs, such as 1, because of ReqNodeNotAvail, "
+        "UnavailableNodes:g[1-2]: `sinfo -R` shows"
+    )
+    assert "Priority" not in printed
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "{gpu_model: nvidia_a100-sxm4-40gb}",
+        "{gpu: 0, gres: \"'gpu:nvidia_a100-sxm4-40gb:1'\"}",
+        "{mem_per_cpu: 1}",
+    ],
+)
+def test_settings_that_the_plugin_lacks(folder: _Folder, recipe: str) -> None:
+    options = _with_site(folder, "{cpu: {}, gpu: {max_gpu: 4}}", state="FAILED")
+    (folder.path / "profile").mkdir()
+    (folder.path / "profile/config.yaml").write_text(f"set-resources: {{make: {recipe}}}\n")
+    more = ["--profile", "profile", "--retries=0", "--config", "gpu=1", "threads=3", "mem=1000"]
+    folder.run(*options, *more, "--", "a")
+    (call,) = folder.calls("sbatch")
+    assert call[call.index("-p") + 1] == "gpu"
+    if "a100" in recipe:
+        assert "--gpus-per-node=nvidia_a100-sxm4-40gb:1" in call
+        assert not [word for word in call if word.startswith(("--gpus=", "--gres"))]
+    else:
+        assert call[call.index("--mem-per-cpu") + 1] == "334"
+        assert "--mem" not in call
+
+
+def test_an_unknown_account_is_one_sentence_before_anything_runs(folder: _Folder) -> None:
+    folder.plan()
+    code, printed = folder.run("slurm_account=b")
+    assert code == 1
+    assert "slurm/config.yaml, key slurm_account: The given account b appears" in printed
+    assert "Traceback" not in printed
+    assert folder.calls("sbatch") == []

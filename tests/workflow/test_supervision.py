@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,12 @@ with set_up(snakemake):
     print("mem_mb", snakemake.resources.mem_mb, "runtime", snakemake.resources.runtime)
     if Path("wrong").exists():
         raise AtlasError("the config is wrong.")
+    if Path("away").exists():
+        raise TransientError("a server is away.")
+    if Path("large").exists():
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
     if Path("full").exists():
-        raise TransientError("the disk is full.")
+        raise OSError(28, "No space left on device", "results/there")
     if not state.exists():
         try:
             Path("began").touch()
@@ -147,15 +152,48 @@ def test_state_goes_when_its_results_have_been_accepted(folder) -> None:
     assert not (folder / "results/state").exists()
 
 
-@pytest.mark.parametrize(("problem", "attempts"), [("wrong", 1), ("full", 3)])
-def test_only_what_a_retry_may_fix_is_tried_again(folder, problem, attempts) -> None:
+@pytest.mark.parametrize(
+    ("problem", "memory", "sentence"),
+    [
+        ("wrong", [100], "the config is wrong."),
+        ("full", [100], "results/there: no space left while writing (No space left on device);"),
+        ("away", [100, 100, 100], "a server is away."),
+        ("large", [100, 200, 300], "can't allocate memory"),
+    ],
+)
+def test_only_what_a_retry_may_fix_is_tried_again(folder, problem, memory, sentence) -> None:
     (folder / problem).touch()
     code, said = Start(folder, "--retries", "2").end()
     assert code != 0
-    assert ("not retried" in said) == (attempts == 1)
+    assert said.count(sentence) == len(memory)
+    assert ("not retried" in said) == (len(memory) == 1)
     log = (folder / "logs/job.log").read_text()
     asked = [line for line in log.splitlines() if line.startswith("mem_mb")]
-    assert asked == [f"mem_mb {100 * number} runtime 10" for number in range(1, attempts + 1)]
+    assert asked == [f"mem_mb {one} runtime 10" for one in memory]
+
+
+@pytest.mark.parametrize("place", ["results/state", "results", "logs"])
+def test_on_a_full_disk_nothing_is_computed_and_nothing_retried(folder, place) -> None:
+    """The disk is full before the job begins; the last one has its log and its note, too."""
+    if place == "logs":
+        snakefile = SNAKEFILE.replace("results/state", "logs/state").replace('"results"', '"logs"')
+        (folder / "Snakefile").write_text(snakefile)
+    disk = folder / place
+    disk.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk needs root")
+    try:
+        with suppress(OSError), (disk / "large").open("wb") as file:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        code, said = Start(folder, "--retries", "2").end()
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+    assert code != 0
+    assert said.count("no space left while writing (No space left on device); free space") == 1
+    assert not (folder / "began").exists()
 
 
 def test_one_snakemake_at_a_time_makes_results(folder) -> None:
@@ -192,17 +230,34 @@ def test_a_job_whose_log_cannot_be_written_speaks_on_the_terminal(folder) -> Non
         ({"ended": "stopped", "seconds": 3500.0}, "time"),
         ({"ended": "stopped", "seconds": 30.0}, "nothing"),  # preempted
         ({"ended": "done", "seconds": 3500.0}, "time"),  # too late for Snakemake
-        ({"ended": "failed", "seconds": 3500.0}, "memory"),
-        ({"ended": "failed", "seconds": 3.0}, "memory"),
+        ({"ended": "failed", "seconds": 3500.0}, "nothing"),
+        ({"ended": "failed", "seconds": 3.0}, "nothing"),
+        ({"ended": "memory", "seconds": 3.0}, "memory"),
     ],
 )
 def test_what_an_attempt_was_short_of(note, expected) -> None:
     assert short_of(note, 60) == expected
 
 
+@pytest.mark.parametrize(
+    ("end", "ended", "expected"),
+    [
+        ("CANCELLED", None, "nothing"),  # before the script had begun, or while it saved
+        ("NODE_FAIL", None, "nothing"),
+        ("FAILED", None, "memory"),
+        ("OUT_OF_MEMORY", "failed", "memory"),
+        ("TIMEOUT", None, "time"),
+    ],
+)
+def test_slurm_says_what_an_attempt_was_short_of(end, ended, expected) -> None:
+    assert short_of({"ended": ended, "seconds": 30.0}, 60, end) == expected
+    # Without a note nothing of it has run: a cause that SLURM does not name is none of the two.
+    assert short_of({}, 60, end) == (expected if end in ("OUT_OF_MEMORY", "TIMEOUT") else "nothing")
+
+
 def test_an_attempt_asks_for_what_the_ones_before_were_short_of(monkeypatch) -> None:
-    monkeypatch.setattr(supervision, "_ENDS", defaultdict(list))
-    supervision._ENDS["job", "a"] = ["time", "memory", "nothing", None]
+    monkeypatch.setattr(supervision, "_SHORTAGES", defaultdict(list))
+    supervision._SHORTAGES["job", "a"] = ["time", "memory", "nothing", None]
     asked = [
         (growth("time", "job", "a", attempt), growth("memory", "job", "a", attempt))
         for attempt in range(1, 6)
