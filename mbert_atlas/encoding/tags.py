@@ -17,6 +17,7 @@ from mbert_atlas.corpora.ner import entity_tags
 from mbert_atlas.corpora.universal_dependencies import RELATIONS, UPOS
 from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
 from mbert_atlas.errors import DataError
+from mbert_atlas.tokenizer import prefixed, word_prefix
 
 Ints = npt.NDArray[np.int32]
 NO_LABEL = -100
@@ -115,9 +116,10 @@ def _encoded_sentences(
     They are: its number, token ids, the word of each token, and the first token of each of its
     words, as many as in ``lengths``; -1 for none.
     """
+    prefix = word_prefix(tokenizer, examples.tokenizer_dir)
     for first_row, part in in_chunks(examples.table, examples.title):
         forms = part.column("forms").to_pylist()
-        encodings = tokenizer.encode_batch(forms, is_pretokenized=True)
+        encodings = tokenizer.encode_batch(prefixed(forms, prefix), is_pretokenized=True)
         for row, encoding in enumerate(encodings, first_row):
             words = np.array([NO_WORD if n is None else n for n in encoding.word_ids], np.int32)
             seen, places = np.unique(words, return_index=True)

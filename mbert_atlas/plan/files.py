@@ -129,6 +129,8 @@ class Files:
             return path("shipped", encoder=encoder)
         if item.scratch or item.changed:
             return path("encoder", encoder=encoder)
+        if item.folder and not (Path(item.folder) / "tokenizer.json").exists():
+            return path("converted", encoder=encoder)
         return item.folder or path("download", path=self.snapshot(encoder))
 
     def snapshot(self, name: str) -> str:
