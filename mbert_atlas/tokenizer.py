@@ -63,7 +63,7 @@ def word_prefix(tokenizer: Tokenizer, folder: Path | str) -> str:
             return prefix
     problem = "it splits words in a list differently from the same words in a text"
     fix = "take an encoder whose tokenizer marks where words begin, or continue"
-    raise DataError(_file(folder), "pre_tokenizer", problem, fix)
+    raise DataError(Path(folder) / "tokenizer.json", "pre_tokenizer", problem, fix)
 
 
 def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
