@@ -117,6 +117,9 @@ class Encoder(ConfigModel):
     into a lone word-boundary symbol and the rest. Under `corrected` the first subword that has
     characters carries the label of a word."""
 
+    allow_unknown: bool = False
+    """Encode languages of which more than 5% of the subwords are [UNK], instead of stopping."""
+
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         keys = [name for name in SOURCES if getattr(self, name) is not None]

@@ -148,6 +148,10 @@ class Files:
             return path("tokenizer", encoder=encoder)
         return path("extended", encoder=encoder) if item.changed else self.encoder(encoder)
 
+    def allows_unknown(self, encoder: str) -> bool:
+        """Return whether a tokenizer may lack a language; the papers' encoders are as they are."""
+        return self.config.comparable or self.config.encoders[encoder].allow_unknown
+
     def tokenised_by(self, encoder: str) -> str:
         """Return the encoder under whose name texts are tokenised: the tokenizer's first one."""
         scratch = self.config.encoders[encoder].scratch

@@ -1,5 +1,6 @@
 """What artifacts need of an encoder: known from its files or config, checked before any job."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -9,9 +10,16 @@ import pytest
 import torch
 from configs import LANGUAGES, ROOT, config
 from tiny_models import make_encoder, make_tokenizer
-from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    DistilBertConfig,
+    DistilBertModel,
+)
 
 from mbert_atlas import papers
+from mbert_atlas.encoders.families import positions_of
 from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.encoders.unigram import train_unigram
@@ -26,11 +34,15 @@ SIZES = {"vocab_size": 19, "hidden_size": 8, "num_attention_heads": 2, "intermed
 
 def test_facts_come_from_the_headers_of_the_files(tmp_path: Path) -> None:
     tokenizer = make_tokenizer(tmp_path)
-    assert facts_of(make_encoder(tmp_path, tokenizer)) == Facts(2, False, True, "WordPiece")
+    assert facts_of(make_encoder(tmp_path, tokenizer)) == Facts(
+        2, False, True, "WordPiece", "bert", 64
+    )
     for kind, pooler in ((BertForPreTraining, True), (BertForMaskedLM, False)):
         shape = BertConfig(num_hidden_layers=3, **SIZES)
         save_encoder(kind(shape), tokenizer, tmp_path / kind.__name__)
-        assert facts_of(tmp_path / kind.__name__) == Facts(3, True, pooler, "WordPiece")
+        assert facts_of(tmp_path / kind.__name__) == Facts(
+            3, True, pooler, "WordPiece", "bert", 512
+        )
 
 
 def test_a_model_without_a_head_predicts_nothing(tmp_path: Path) -> None:
@@ -63,8 +75,17 @@ def test_what_an_encoder_lacks_is_one_sentence(need: Need, sentence: str) -> Non
 
 def plan_of(folder: Path | None, **changes: Any) -> Plan:
     encoders = {"mbert": {"hub": None, "folder": str(folder)}} if folder else {}
+    if folder:  # only the checks read it
+        with_positions(folder, 512)
     changed = {"papers": papers.names(), "encoders": encoders, "comparable": False, **changes}
     return Plan(config(**changed), LANGUAGES, home=ROOT)
+
+
+def with_positions(folder: Path, count: int, **changes: Any) -> Path:
+    path = folder / "config.json"
+    changes["max_position_embeddings"] = count
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return folder
 
 
 def needing(plan: Plan, part: str) -> list[str]:
@@ -112,6 +133,37 @@ def test_a_fitted_head_is_enough_and_encoders_on_the_hub_are_not_known(tmp_path:
     shutil.copytree(folder, tmp_path / "downloads" / plan.snapshot("mbert"))
     with pytest.raises(DataError, match="no language-model head"):
         check_needs(plan, ["all"])
+
+
+def test_texts_that_are_longer_than_the_encoder_takes(tmp_path: Path) -> None:
+    plan = plan_of(make_encoder(tmp_path, make_tokenizer(tmp_path)))
+    check_needs(plan, ["efimov2022_table3"])
+    with_positions(tmp_path / "encoder", 100)
+    with pytest.raises(DataError, match=r"encodings.\S+max_length: 128 subwords.*takes 100; write"):
+        check_needs(plan, ["efimov2022_table3"])
+    roberta = {"pad_token_id": 1, "model_type": "roberta"}
+    positions = [
+        positions_of({"max_position_embeddings": 514, **changes})
+        for changes in (roberta, roberta | {"model_type": "bert"}, {"model_type": "xlm-roberta"})
+    ]
+    assert positions == [512, 514, 512]
+    assert positions_of({"model_type": "bert"}) is None
+
+
+def test_encoders_without_a_pooler_or_a_head_that_is_read(tmp_path: Path) -> None:
+    tokenizer, folder = make_tokenizer(tmp_path), tmp_path / "encoder"
+    sizes = {"vocab_size": 19, "dim": 8, "n_heads": 2, "hidden_dim": 8, "n_layers": 12}
+    save_encoder(DistilBertModel(DistilBertConfig(**sizes)), tokenizer, folder)
+    plan = plan_of(folder)
+    for artifact in ("muller2021_table1", "liang2021_figure1", "efimov2022_table3"):
+        check_needs(plan, [artifact])
+    with pytest.raises(DataError, match=r"key runs.nli\S*: texts .* through a pooler.*distilbert"):
+        check_needs(plan, ["efimov2022_table2"])
+    with pytest.raises(DataError, match="is of distilbert, whose language-model head is not read"):
+        check_needs(plan, needing(plan, "head"))
+    fitted = {"hub": None, "folder": str(folder), "language_model_head": "fitted"}
+    with pytest.raises(DataError, match="no head is fitted on encoders of distilbert"):
+        check_needs(plan_of(None, encoders={"mbert": fitted}), ["efimov2022_table3"])
 
 
 def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:

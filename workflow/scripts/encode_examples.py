@@ -15,5 +15,6 @@ with set_up(snakemake):
         Path(snakemake.output[0]),
         labels=labels_of(task, table, snakemake.params.languages),
         origin=snakemake.input.table,
+        allow_unknown=snakemake.params.allow_unknown,
         **options,
     )
