@@ -54,14 +54,14 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             problem, fix = lack
             fix += f", or make other artifacts than {', '.join(dict.fromkeys(artifacts))}"
             mistakes.append(DataError("config", f"key {need.place}", problem, fix))
-    for run in _runs_of(plan, requested(plan, targets)):
+    for run in runs_of(plan, requested(plan, targets)):
         if item := facts.get(run.base):
             mistakes += _misfits(plan, run, item)
     if mistakes:
         raise joined(mistakes)
 
 
-def _runs_of(plan: Plan, chosen: Iterable[tuple[str, str]]) -> list[Run]:
+def runs_of(plan: Plan, chosen: Iterable[tuple[str, str]]) -> list[Run]:
     """Return the runs behind artifacts, with those that they start from."""
     names = {(paper, name) for paper, name in chosen}
     makers = [

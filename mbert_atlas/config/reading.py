@@ -103,7 +103,9 @@ def _of_misspelt_entry(mistake: Mistake, lines: Collection[Mapping[str, int]]) -
     is_bare = mistake.problem.endswith(("is missing", "(found none)"))
     if not (mark and is_bare) or "." in name or names.count(name) != 1:
         return mistake
-    stems = {other.replace("*", "").strip("-"): other for other in sorted(names) if other != name}
+    stems = {
+        other.replace("*", "").strip("-"): other for other in sorted(names)[::-1] if other != name
+    }
     if not (near := difflib.get_close_matches(name, stems, 1)):
         return mistake
     problem = f"no other file has {name!r}, and as a new entry: {mistake.problem}"

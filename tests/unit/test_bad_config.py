@@ -313,10 +313,10 @@ TENSORS["bert.embeddings.word_embeddings.weight"] = np.zeros((3, 8))
     [
         ({"config.json": None}, {}, r"config.json: the encoder folder lacks this file"),
         ({"config.json": b"{"}, {}, r"config.json: not readable as JSON"),
-        ({}, {"model_type": "gpt2"}, r"model_type: 'gpt2' is not bert or xlm-roberta"),
+        ({}, {"model_type": "gpt2"}, r"model_type: 'gpt2' is not supported"),
         ({}, {"num_hidden_layers": "two"}, r"num_hidden_layers: 'two' is no positive number"),
         ({}, {"num_attention_heads": 3}, "no multiple of num_attention_heads"),
-        ({"vocab.txt": None}, {}, r"there is no vocab.txt or tokenizer.json"),
+        ({"vocab.txt": None}, {}, r"there is no tokenizer.json or vocab.txt"),
         ({"model.safetensors": save(TENSORS)[:-1]}, {}, "not a whole safetensors file"),
         ({"model.safetensors": b"<html>"}, {}, "not a whole safetensors file"),
         ({}, {"num_hidden_layers": 1}, r"2 layers, but config.json states 1"),

@@ -209,7 +209,11 @@ NEED_TORCH = {
     "word_pair_distances",
     "word_vectors",
 }
-NEED_TRANSFORMERS = {"train_tokenizer"}  # to write a tokenizer's files
+NEED_TRANSFORMERS = {
+    "convert_encoder",
+    "fetch_encoder",
+    "train_tokenizer",
+}  # to write a tokenizer's files
 JOBS = {
     path.stem: ast.parse(path.read_text(encoding="utf-8"))
     for path in (ROOT / "workflow/scripts").rglob("*.py")

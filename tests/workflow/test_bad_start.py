@@ -72,8 +72,8 @@ def test_another_folder_is_named(repository, tmp_path):
 )
 def test_a_dry_run_names_the_downloads(repository, tmp_path, offline, sentence):
     mine = tmp_path / "mine.yaml"
-    mine.write_text(f"offline: {offline}\ndownloads: {tmp_path}\npapers: [efimov2022]\n")
-    target = "efimov2022_table4"
+    mine.write_text(f"offline: {offline}\ndownloads: {tmp_path}\ncomparable: false\n")
+    target = "results/paper/data/xquad.parquet"
     done = snakemake(repository, target, "-n", "--configfile", str(mine), timeout=600)
     assert re.search(sentence, succeeded(done))
 
