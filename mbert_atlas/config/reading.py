@@ -103,9 +103,8 @@ def _of_misspelt_entry(mistake: Mistake, lines: Collection[Mapping[str, int]]) -
     is_bare = mistake.problem.endswith(("is missing", "(found none)"))
     if not (mark and is_bare) or "." in name or names.count(name) != 1:
         return mistake
-    stems = {
-        other.replace("*", "").strip("-"): other for other in sorted(names)[::-1] if other != name
-    }
+    others = sorted({*names} - {name}, reverse=True)  # `nli` after `nli-*`
+    stems = {other.replace("*", "").strip("-"): other for other in others}
     if not (near := difflib.get_close_matches(name, stems, 1)):
         return mistake
     problem = f"no other file has {name!r}, and as a new entry: {mistake.problem}"
