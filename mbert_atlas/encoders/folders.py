@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -57,8 +58,11 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def require_encoder(folder: Path) -> None:
-    """Raise a DataError unless a folder has a configuration, and weights that are not pickled."""
+    """Raise a DataError unless a folder has a supported encoder, and weights that are not pickled."""
     require_file(folder, "config.json")
+    if problem := why_not(_json(folder / "config.json")):
+        fix = f"take an encoder of {', '.join(FAMILIES)}"
+        raise DataError(folder / "config.json", "model_type", problem, fix)
     pickled = sorted(path.name for path in folder.glob("pytorch_model*.bin"))
     if not any((folder / name).is_file() for name in ("model.safetensors", _INDEX)) and pickled:
         problem = "the weights are pickled, which can run code when opened"
@@ -82,7 +86,7 @@ def check_folder(folder: Path) -> int:
     """
     if not folder.is_dir():
         raise DataError(folder, "", "there is no such folder", "correct the path")
-    require_file(folder, "config.json")
+    require_encoder(folder)
     kind, sizes = _architecture(folder / "config.json")
     if not has_tokenizer(path.name for path in folder.iterdir()):
         names = " or ".join((*TOKENIZER_FILES, SENTENCEPIECE))
@@ -90,7 +94,6 @@ def check_folder(folder: Path) -> int:
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / name).is_file():
             _json(folder / name)
-    require_encoder(folder)
     weights, shapes = weight_files(folder)[0], _shapes(folder)
     for other, family in FAMILIES.items():
         is_other = family.prefix not in ("model.", FAMILIES[kind].prefix)
@@ -122,7 +125,13 @@ def check_tokenizer(folder: Path, vocabulary_size: int) -> None:
 
     It has more subwords, or less than half as many; or does not frame a text by two tokens.
     """
-    tokenizer, path = open_tokenizer(folder), folder / "tokenizer.json"
+    path = folder / "tokenizer.json"
+    _check_tokenizer(path, path.stat().st_mtime_ns, vocabulary_size)
+
+
+@cache  # a start checks a folder several times, and large vocabularies take a second
+def _check_tokenizer(path: Path, changed: int, vocabulary_size: int) -> None:
+    folder, tokenizer = path.parent, open_tokenizer(path.parent)
     if (size := tokenizer.get_vocab_size()) > vocabulary_size:
         problem = f"it has {size} subwords, but the encoder {vocabulary_size}"
         raise DataError(path, "vocabulary", problem, "restore the encoder's tokenizer")
@@ -160,9 +169,6 @@ def facts_of(folder: Path) -> Facts:
 def _architecture(path: Path) -> tuple[str, dict[str, int]]:
     """Return kind and sizes of an encoder, from its configuration."""
     config = _json(path)
-    if problem := why_not(config):
-        fix = f"take an encoder of {', '.join(FAMILIES)}"
-        raise DataError(path, "model_type", problem, fix)
     keys = {"layers": LAYERS, "hidden_size": HIDDEN, "heads": HEADS, "embedded": EMBEDDED}
     sizes: dict[str, Any] = {key: size_in(config, *names) for key, names in keys.items()}
     sizes["vocab_size"] = config.get("vocab_size")

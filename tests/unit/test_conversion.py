@@ -181,3 +181,17 @@ def test_words_are_split_as_in_the_text(tokenizer: Tokenizer, tmp_path: Path) ->
     )
     firsts = [encoding.tokens[encoding.word_ids.index(n)] for n in range(1, len(words))]
     assert all(token.startswith(("\u0120", "\u2581")) for token in firsts)
+
+
+def test_continuations_need_a_mark_at_every_word(tmp_path: Path) -> None:
+    for kind in KINDS.values():
+        with pytest.raises(DataError, match=r"not all words have ## or U\+2581"):
+            continuation_ids(kind, tmp_path)
+
+
+def test_encoders_that_are_not_supported_are_not_opened(tmp_path: Path) -> None:
+    source = with_vocabulary(tmp_path / "source", ["the"])
+    config = json.loads((source / "config.json").read_text()) | {"model_type": "albert"}
+    (source / "config.json").write_text(json.dumps(config))
+    with pytest.raises(DataError, match="'albert' is not supported: all its layers are one set"):
+        load_encoder(source)

@@ -57,7 +57,7 @@ def config_of(family: str) -> Any:
     sizes = {**USUAL, **OTHER.get(family, {})}
     if family == "distilbert":
         sizes = {key: USUAL[key] for key in ("vocab_size", "pad_token_id")} | OTHER[family]
-        sizes |= {"initializer_range": 0.5, "max_position_embeddings": 64}
+        sizes |= {key: USUAL[key] for key in ("initializer_range", "max_position_embeddings")}
     if family in ("modernbert", "eurobert", "ultrabert"):
         sizes |= {"bos_token_id": 2, "eos_token_id": 3, "mask_token_id": 4}
     if family == "modernbert":
