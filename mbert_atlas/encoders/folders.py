@@ -58,7 +58,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def require_encoder(folder: Path) -> None:
-    """Raise a DataError unless a folder has a supported encoder, and weights that are not pickled."""
+    """Raise a DataError unless a folder has an encoder of a family, not pickled."""
     require_file(folder, "config.json")
     if problem := why_not(_json(folder / "config.json")):
         fix = f"take an encoder of {', '.join(FAMILIES)}"

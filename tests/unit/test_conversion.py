@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
-from test_encoder_families import config_of
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoModel
 
 from mbert_atlas.encoders.conversion import convert_encoder
 from mbert_atlas.encoders.folders import check_folder, facts_of
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoding.tags import continuation_ids
 from mbert_atlas.errors import DataError
 from mbert_atlas.tokenizer import open_tokenizer, prefixed, word_prefix
+from test_encoder_families import config_of
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXTS = ["the cat sees a house", "дом и сад", "a house sees the cat", "犬と家"] * 20
@@ -165,12 +166,12 @@ def trained(tokenizer: Tokenizer) -> Tokenizer:
     return tokenizer
 
 
-@pytest.mark.parametrize(
-    "tokenizer",
-    [byte_level(False), byte_level(True), gemma_like()],
-    ids=["bytes", "space", "gemma"],
-)
-def test_words_are_split_as_in_the_text(tokenizer: Tokenizer, tmp_path: Path) -> None:
+KINDS = {"bytes": byte_level(False), "space": byte_level(True), "gemma": gemma_like()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_are_split_as_in_the_text(kind: str, tmp_path: Path) -> None:
+    tokenizer = KINDS[kind]
     words = ["the", "cat", "sees", "a", "house", "дом", "и", "сад"]
     prefix = word_prefix(tokenizer, tmp_path)
     encoding = tokenizer.encode(prefixed([words], prefix)[0], is_pretokenized=True)
