@@ -9,6 +9,7 @@ from typing import Any
 
 from mbert_atlas.cells import files_of
 from mbert_atlas.config.encoders import Encoder, has_sentencepiece
+from mbert_atlas.corpora.scripts import is_script
 from mbert_atlas.encoders.families import FAMILIES
 from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.errors import DataError, joined
@@ -56,7 +57,7 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             mistakes.append(DataError("config", f"key {need.place}", problem, fix))
     for run in runs_of(plan, requested(plan, targets)):
         if item := facts.get(run.base):
-            mistakes += _misfits(plan, run, item)
+            mistakes += [*_misfits(plan, run, item), *_unknown_scripts(plan, run, item)]
     if mistakes:
         raise joined(mistakes)
 
@@ -98,6 +99,21 @@ def _misfits(plan: Plan, run: Run, facts: Facts) -> Iterator[DataError]:
         yield DataError("config", f"key {key}", problem, f"write {facts.positions} or fewer")
 
 
+def _unknown_scripts(plan: Plan, run: Run, facts: Facts) -> Iterator[DataError]:
+    """Yield the languages of a run of whose script the encoder's vocabulary has no letter."""
+    if facts.scripts is None or plan.allows_unknown(run.base):
+        return
+    codes = {code for some in run.specification.get("evaluate", {}).values() for code in some}
+    for code in sorted(codes & {language.code for language in plan.languages}):
+        language = plan.languages[code]
+        scripts = language.script.split()
+        if all(map(is_script, scripts)) and not facts.scripts & set(scripts):
+            problem = f"its vocabulary has no letter of {language.name} ({language.script}), so "
+            problem += "that all words are [UNK]"
+            fix = "take another encoder, leave the language out, or write `allow_unknown: true`"
+            yield DataError("config", f"key encoders.{run.base}", problem, fix)
+
+
 def requested(plan: Plan, targets: Sequence[str]) -> list[tuple[str, str]]:
     """Return paper and artifact of all that targets name; those of other targets are not known."""
     chosen: list[tuple[str, str]] = []
@@ -120,7 +136,12 @@ def _facts(plan: Plan, name: str) -> Facts | None:
         return below and replace(below, head=True)
     if item.scratch:
         kind = "Unigram" if has_sentencepiece(plan.config.encoders, name) else "WordPiece"
-        return Facts(item.scratch.pretraining.layers, head=True, pooler=False, tokenizer=kind)
+        layers = item.scratch.pretraining.layers
+        facts = Facts(layers, head=True, pooler=False, tokenizer=kind)
+        if name in plan.shipped:
+            scripts = facts_of(plan.home / str(item.scratch.shipped)).scripts
+            facts = replace(facts, scripts=scripts)
+        return facts
     if item.folder:
         return _with_head(facts_of(Path(item.folder)), item)
     for base in filter(None, (plan.config.downloads, plan.config.mirror)):

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from safetensors import SafetensorError, safe_open
 
+from mbert_atlas.corpora.scripts import scripts_in
 from mbert_atlas.encoders.families import (
     EMBEDDED,
     FAMILIES,
@@ -21,7 +22,7 @@ from mbert_atlas.encoders.families import (
     why_not,
 )
 from mbert_atlas.errors import DataError
-from mbert_atlas.plan.needs import Facts
+from mbert_atlas.plan.needs import TOKENIZERS, Facts
 from mbert_atlas.tokenizer import Special, open_tokenizer, special_id
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "merges.txt")
@@ -154,8 +155,14 @@ def facts_of(folder: Path) -> Facts:
     config = _json(folder / "config.json")
     family = FAMILIES[config["model_type"]]
     kind = "Unigram" if any(folder.glob(SENTENCEPIECE)) else "WordPiece"  # of a vocab.txt
+    scripts = None
     if (path := folder / "tokenizer.json").is_file():
-        kind = str((_json(path).get("model") or {}).get("type"))
+        tokenizer = _json(path).get("model") or {}
+        kind, words = str(tokenizer.get("type")), tokenizer.get("vocab") or ()
+        if kind in TOKENIZERS and not tokenizer.get("byte_fallback"):
+            # Unigram's are pairs of a subword and its probability.
+            texts = (word if isinstance(word, str) else word[0] for word in words)
+            scripts = scripts_in(set().union(*texts))
     return Facts(
         layers,
         head=bool(family.head) and family.head in names,
@@ -163,6 +170,7 @@ def facts_of(folder: Path) -> Facts:
         tokenizer=kind,
         family=config["model_type"],
         positions=positions_of(config),
+        scripts=scripts,
     )
 
 
