@@ -19,6 +19,7 @@ from transformers import (
 )
 
 from mbert_atlas import papers
+from mbert_atlas.corpora.scripts import scripts_in
 from mbert_atlas.encoders.families import positions_of
 from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
@@ -28,6 +29,7 @@ from mbert_atlas.plan.needs import Facts, Need
 from mbert_atlas.plan.plan import Plan
 from workflow.needs import TEXT_TASKS, check_needs, runs_of
 
+SCRIPTS = frozenset(["Hans", "Hant", "Jpan", "Kore", "Latn"])
 PARTS = ("head", "pooler", "layers", "tokenizer")
 SIZES = {"vocab_size": 19, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
 
@@ -74,7 +76,8 @@ def test_what_an_encoder_lacks_is_one_sentence(need: Need, sentence: str) -> Non
 
 
 def plan_of(folder: Path | None, **changes: Any) -> Plan:
-    encoders = {"mbert": {"hub": None, "folder": str(folder)}} if folder else {}
+    here = {"hub": None, "folder": str(folder), "allow_unknown": True}
+    encoders = {"mbert": here} if folder else {}
     if folder:  # only the checks read it
         with_positions(folder, 512)
     changed = {"papers": papers.names(), "encoders": encoders, "comparable": False, **changes}
@@ -136,7 +139,12 @@ def test_a_fitted_head_is_enough_and_encoders_on_the_hub_are_not_known(tmp_path:
     bare = plan_of(folder)
     with pytest.raises(DataError, match="no language-model head"):
         check_needs(bare, needing(bare, "head"))
-    head = {"hub": None, "folder": str(folder), "language_model_head": "fitted"}
+    head = {
+        "hub": None,
+        "folder": str(folder),
+        "allow_unknown": True,
+        "language_model_head": "fitted",
+    }
     check_needs(plan_of(None, encoders={"mbert": head}), needing(bare, "head"))
     with pytest.raises(DataError, match=r"no trained pooler.*pooling: mean` or `cls`"):
         check_needs(bare, needing(bare, "pooler"))
@@ -179,9 +187,24 @@ def test_encoders_without_a_pooler_or_a_head_that_is_read(tmp_path: Path) -> Non
             check_needs(plan, [target])
     with pytest.raises(DataError, match="is of distilbert, whose language-model head is not read"):
         check_needs(plan, needing(plan, "head"))
-    fitted = {"hub": None, "folder": str(folder), "language_model_head": "fitted"}
+    fitted = {
+        "hub": None,
+        "folder": str(folder),
+        "allow_unknown": True,
+        "language_model_head": "fitted",
+    }
     with pytest.raises(DataError, match="no head is fitted on encoders of distilbert"):
         check_needs(plan_of(None, encoders={"mbert": fitted}), words)
+
+
+def test_scripts_without_a_letter_in_the_vocabulary(tmp_path: Path) -> None:
+    folder = with_positions(make_encoder(tmp_path, make_tokenizer(tmp_path)), 512)
+    encoder = {"hub": None, "folder": str(folder)}
+    target = labelling(plan_of(folder))[0]
+    with pytest.raises(DataError, match=r"no letter of \w+ \(\w+\).*write `allow_unknown: true`"):
+        check_needs(plan_of(None, encoders={"mbert": encoder}), [target])
+    check_needs(plan_of(None, encoders={"mbert": encoder | {"allow_unknown": True}}), [target])
+    assert scripts_in("aя。") == {"Latn", "Cyrl"}
 
 
 def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
@@ -191,7 +214,7 @@ def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
     shape = BertConfig(num_hidden_layers=12, **{**SIZES, "vocab_size": size})
     save_encoder(BertForPreTraining(shape), tmp_path / "tokenizer", tmp_path / "encoder")
     assert facts_of(tmp_path / "encoder").tokenizer == "Unigram"
-    encoder: dict[str, Any] = {"hub": None, "folder": str(tmp_path / "encoder")}
+    encoder: dict[str, Any] = {"folder": str(tmp_path / "encoder"), "allow_unknown": True}
     with pytest.raises(DataError, match=r"mbert.sentencepiece.*write `sentencepiece: true`"):
         check_needs(plan_of(None, encoders={"mbert": encoder}), ["results/x.csv"])
     # Encoders trained from scratch with its tokenizer have it, too.
