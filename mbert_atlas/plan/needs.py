@@ -24,9 +24,7 @@ class Facts:
     tokenizer: str  # kind of the tokenizer's model, as in tokenizer.json
     family: str = "bert"  # `model_type` of transformers
     positions: int | None = None  # the longest text in subwords; none: not stated, or no limit
-    scripts: frozenset[str] | None = (
-        None  # with a letter in the vocabulary; none: bytes, or unknown
-    )
+    scripts: frozenset[str] | None = None  # with a letter in the vocabulary; none: not known
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,7 @@ def test_a_fitted_head_is_enough_and_encoders_on_the_hub_are_not_known(tmp_path:
         "allow_unknown": True,
         "language_model_head": "fitted",
     }
+    head["allow_unknown"] = True
     check_needs(plan_of(None, encoders={"mbert": head}), needing(bare, "head"))
     with pytest.raises(DataError, match=r"no trained pooler.*pooling: mean` or `cls`"):
         check_needs(bare, needing(bare, "pooler"))
