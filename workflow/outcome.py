@@ -14,6 +14,8 @@ from mbert_atlas.sources.fetch import Sources, require_available
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, Register
 from workflow.plan import WorkflowPlan
 
+_LISTED = 20  # downloads that a dry run names, the largest
+
 
 def keep_weights_of_single_targets(workflow: Any) -> None:
     """Keep models unless `all` is made: another target may read what this one does not."""
@@ -41,7 +43,9 @@ def list_downloads_of_dry_runs(plan: WorkflowPlan, logger: Any) -> None:
             return  # the mirror has all of them
         volumes = Volumes(plan, plan.home / "resources/prediction/volumes.csv", {})
         sizes = {path: volumes.size(path) for path in paths}
-        listed = [f"{path} ({size / 1e6:,.1f} MB)" for path, size in sizes.items()]
+        largest = sorted(paths, key=lambda path: -sizes[path])[:_LISTED]
+        listed = [f"{path} ({sizes[path] / 1e6:,.1f} MB)" for path in largest]
+        listed += [f"and {more} smaller"] if (more := len(paths) - len(largest)) else []
         total, several = sum(sizes.values()) / 1e9, "s" if len(paths) > 1 else ""
         what = f"{len(paths)} download{several}, about {total:,.2f} GB"
         logger.info("\n    ".join([f"{what}, as far as sizes are known:", *listed]))
