@@ -133,7 +133,7 @@ def _facts(plan: Plan, name: str) -> Facts | None:
     item = plan.config.encoders[name]
     if item.changed:
         below = _facts(plan, item.changed.encoder)
-        return below and replace(below, head=True)
+        return below and replace(below, head=True, scripts=None)
     if item.scratch:
         kind = "Unigram" if has_sentencepiece(plan.config.encoders, name) else "WordPiece"
         layers = item.scratch.pretraining.layers

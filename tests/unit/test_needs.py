@@ -36,15 +36,13 @@ SIZES = {"vocab_size": 19, "hidden_size": 8, "num_attention_heads": 2, "intermed
 
 def test_facts_come_from_the_headers_of_the_files(tmp_path: Path) -> None:
     tokenizer = make_tokenizer(tmp_path)
-    assert facts_of(make_encoder(tmp_path, tokenizer)) == Facts(
-        2, False, True, "WordPiece", "bert", 64
-    )
+    found = facts_of(make_encoder(tmp_path, tokenizer))
+    assert found == Facts(2, False, True, "WordPiece", "bert", 64, SCRIPTS)
     for kind, pooler in ((BertForPreTraining, True), (BertForMaskedLM, False)):
         shape = BertConfig(num_hidden_layers=3, **SIZES)
         save_encoder(kind(shape), tokenizer, tmp_path / kind.__name__)
-        assert facts_of(tmp_path / kind.__name__) == Facts(
-            3, True, pooler, "WordPiece", "bert", 512
-        )
+        found = facts_of(tmp_path / kind.__name__)
+        assert found == Facts(3, True, pooler, "WordPiece", "bert", 512, SCRIPTS)
 
 
 def test_a_model_without_a_head_predicts_nothing(tmp_path: Path) -> None:
