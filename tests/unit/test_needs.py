@@ -210,7 +210,8 @@ def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
     shape = BertConfig(num_hidden_layers=12, **{**SIZES, "vocab_size": size})
     save_encoder(BertForPreTraining(shape), tmp_path / "tokenizer", tmp_path / "encoder")
     assert facts_of(tmp_path / "encoder").tokenizer == "Unigram"
-    encoder: dict[str, Any] = {"folder": str(tmp_path / "encoder"), "allow_unknown": True}
+    encoder: dict[str, Any] = {"hub": None, "folder": str(tmp_path / "encoder")}
+    encoder["allow_unknown"] = True
     with pytest.raises(DataError, match=r"mbert.sentencepiece.*write `sentencepiece: true`"):
         check_needs(plan_of(None, encoders={"mbert": encoder}), ["results/x.csv"])
     # Encoders trained from scratch with its tokenizer have it, too.
