@@ -22,6 +22,7 @@ from mbert_atlas import papers
 from workflow import forking, outcome
 from workflow.console import show_progress
 from workflow.plan import make_plan
+from workflow.reasons import name_changes
 from workflow.repeated import work_out_once
 from workflow.slurm import install
 from workflow.start import check_start, check_targets
@@ -166,5 +167,7 @@ onerror:
 
 if workflow.is_main_process:
     work_out_once(workflow)
+    name_changes()
+    outcome.list_downloads_of_dry_runs(plan, logger)
 
 check_targets(workflow, plan)

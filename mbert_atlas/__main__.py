@@ -11,7 +11,8 @@ from typing import Any
 
 from mbert_atlas import papers
 from mbert_atlas.config.model import Config
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.config.reading import with_lines
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.explain import Origins, aligned, describe, list_runs
@@ -33,6 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.command in ("compare", "publish", "judge"):
             _write_results(options, Plan(config, languages))
         elif options.command == "check":
+            from workflow.files import check_files  # as a start does
+
+            try:
+                check_files(Plan(config, languages))
+            except DataError as error:
+                raise with_lines(error, papers.files(files)) from None
             print("No mistakes found.")
         elif options.command == "runs":
             print(aligned(list_runs(config)))

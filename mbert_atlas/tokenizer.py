@@ -1,5 +1,6 @@
 """The tokenizer of an encoder folder: ``tokenizer.json``, opened without torch or transformers."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -8,8 +9,16 @@ from tokenizers import Tokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 
+_PROBES = [text.split() for text in ("the house", "a a a", "дом и сад", "家 家", "x Y 1")]
+"""Texts of words with a space between them."""
 Special = Literal["[UNK]", "[PAD]", "[CLS]", "[SEP]"]
-_XLM_R: dict[Special, str] = {"[UNK]": "<unk>", "[PAD]": "<pad>", "[CLS]": "<s>", "[SEP]": "</s>"}
+_OTHERS: dict[Special, tuple[str, ...]] = {
+    "[UNK]": ("<unk>",),
+    "[PAD]": ("<pad>",),
+    "[CLS]": ("<s>", "<bos>"),
+    "[SEP]": ("</s>", "<eos>"),
+}
+"""Their counterparts in XLM-R, and in mmBERT, which has Gemma's."""
 
 
 def open_tokenizer(folder: Path | str) -> Tokenizer:
@@ -30,16 +39,43 @@ def open_tokenizer(folder: Path | str) -> Tokenizer:
     return tokenizer
 
 
-def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
-    """Return the id of a special token of BERT, or of its counterpart in XLM-R.
+def prefixed(sentences: Sequence[Sequence[str]], prefix: str) -> Sequence[Sequence[str]]:
+    """Return sentences of words with the prefix of :func:`word_prefix` at all but the first."""
+    if not prefix:
+        return sentences
+    return [[*words[:1], *(prefix + word for word in words[1:])] for words in sentences]
 
-    Raises DataError if the tokenizer of ``folder`` has neither.
+
+def word_prefix(tokenizer: Tokenizer, folder: Path | str) -> str:
+    """Return what to put in front of each word but the first, so that it is split as in a text.
+
+    Nothing for WordPiece and XLM-R's; a space for tokenizers whose subwords include the space
+    before a word, such as byte-level ones: given words, these leave it out.
+
+    Raises DataError if neither gives the subwords of the text.
     """
-    for name in (token, _XLM_R[token]):
+    for prefix in ("", " "):
+        if all(
+            tokenizer.encode(prefixed([words], prefix)[0], is_pretokenized=True).ids
+            == tokenizer.encode(" ".join(words)).ids
+            for words in _PROBES
+        ):
+            return prefix
+    problem = "it splits words in a list differently from the same words in a text"
+    fix = "take an encoder whose tokenizer marks where words begin, or continue"
+    raise DataError(Path(folder) / "tokenizer.json", "pre_tokenizer", problem, fix)
+
+
+def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
+    """Return the id of a special token of BERT, or of its counterpart in XLM-R or mmBERT.
+
+    Raises DataError if the tokenizer of ``folder`` has none.
+    """
+    for name in (token, *_OTHERS[token]):
         if (number := tokenizer.token_to_id(name)) is not None:
             return int(number)
-    problem = f"has neither {token} nor {_XLM_R[token]}"
-    fix = "use the tokenizer of a BERT or XLM-R encoder"
+    problem = f"has neither {' nor '.join([token, *_OTHERS[token]])}"
+    fix = "use the tokenizer of an encoder with these special tokens"
     raise DataError(_file(folder), "vocabulary", problem, fix)
 
 

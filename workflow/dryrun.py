@@ -18,6 +18,8 @@ from snakemake.exceptions import RuleException, WorkflowError, format_exception_
 from snakemake.settings.enums import Quietness, RerunTrigger
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
+from mbert_atlas.config.reading import read_yaml
+from mbert_atlas.errors import AtlasError
 from workflow.console import sentence_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +38,11 @@ def planned(
     no more threads than there are cores. The program exits if Snakemake can't plan the targets.
     """
     triggers = {RerunTrigger.MTIME, RerunTrigger.PARAMS, RerunTrigger.INPUT}  # as in the profiles
+    try:
+        for file in configfiles:  # Snakemake ends with a traceback
+            read_yaml(Path(file))
+    except AtlasError as error:
+        sys.exit(str(error))
     settings = ConfigSettings(config=dict(config), configfiles=list(map(Path, configfiles)))
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
         try:

@@ -1,16 +1,24 @@
 """Whether the encoders of a config have what the requested artifacts need of them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from mbert_atlas.cells import files_of
 from mbert_atlas.config.encoders import Encoder, has_sentencepiece
+from mbert_atlas.corpora.scripts import is_script
+from mbert_atlas.encoders.families import FAMILIES
 from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.errors import DataError, joined
-from mbert_atlas.plan.needs import Facts, Need
+from mbert_atlas.plan.needs import PRETRAINED, Facts, Need
 from mbert_atlas.plan.plan import Plan
+from mbert_atlas.plan.runs import Run
+
+TEXT_TASKS = {"nli", "language_identification"}
+"""Tasks that classify texts, through the encoder's pooler."""
 
 
 def check_needs(plan: Plan, targets: Sequence[str]) -> None:
@@ -29,7 +37,13 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
         for need in plan.papers[paper].needs.get(name, ()):
             needs.setdefault(need, []).append(f"{paper}_{name}")
     facts = {name: item for name in plan.config.encoders if (item := _facts(plan, name))}
-    mistakes = []
+    for name in facts:
+        if plan.config.encoders[name].language_model_head and facts[name].family not in PRETRAINED:
+            problem = f"no head is fitted on encoders of {facts[name].family}"
+            fix = f"leave it out, or take an encoder of {' or '.join(PRETRAINED)}"
+            place = f"key encoders.{name}.language_model_head"
+            raise DataError("config", place, problem, fix)
+    mistakes: list[DataError] = []
     for name, item in facts.items():
         is_sentencepiece = item.tokenizer == "Unigram"
         if is_sentencepiece != has_sentencepiece(plan.config.encoders, name):
@@ -41,8 +55,63 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             problem, fix = lack
             fix += f", or make other artifacts than {', '.join(dict.fromkeys(artifacts))}"
             mistakes.append(DataError("config", f"key {need.place}", problem, fix))
+    for run in runs_of(plan, requested(plan, targets)):
+        if item := facts.get(run.base):
+            mistakes += [*_misfits(plan, run, item), *_unknown_scripts(plan, run, item)]
     if mistakes:
         raise joined(mistakes)
+
+
+def runs_of(plan: Plan, chosen: Iterable[tuple[str, str]]) -> list[Run]:
+    """Return the runs behind artifacts, with those that they start from."""
+    names = {(paper, name) for paper, name in chosen}
+    makers: list[Any] = [
+        item
+        for paper, artifact in plan.shown("")
+        if (paper, artifact.name) in names
+        for item in (*artifact.measurements, *artifact.figures)
+    ]
+    files = {file for item in makers for file in files_of(item.cells())}
+    parts = {part for file in files for part in file.split("/")}
+    runs = {run.id: run for run in plan.runs}
+    known = [runs[part] for part in sorted(parts & runs.keys())]
+    for run in known:
+        if run.start in runs and runs[run.start] not in known:
+            known.append(runs[run.start])
+    return known
+
+
+def _misfits(plan: Plan, run: Run, facts: Facts) -> Iterator[DataError]:
+    """Yield what a run does that its encoder can't."""
+    if run.kind != "finetuning":
+        length, key = plan.config.alignment.maximum_length, "alignment.maximum_length"
+    else:
+        family: Any = plan.config.runs[run.family]
+        length = plan.config.encodings[family.encoding].max_length
+        key = f"encodings.{family.encoding}.max_length"
+        if TEXT_TASKS & {run.task} and not FAMILIES[facts.family].pooler:
+            problem = f"texts are classified through a pooler, and the encoder {run.base!r}"
+            problem += f" ({facts.family}) has none"
+            fix = "take another encoder, or make figures and tables without this family"
+            yield DataError("config", f"key runs.{run.family}", problem, fix)
+    if facts.positions is not None and length > facts.positions:
+        problem = f"{length} subwords, and the encoder {run.base!r} takes {facts.positions}"
+        yield DataError("config", f"key {key}", problem, f"write {facts.positions} or fewer")
+
+
+def _unknown_scripts(plan: Plan, run: Run, facts: Facts) -> Iterator[DataError]:
+    """Yield the languages of a run of whose script the encoder's vocabulary has no letter."""
+    if facts.scripts is None or plan.allows_unknown(run.base):
+        return
+    codes = {code for some in run.specification.get("evaluate", {}).values() for code in some}
+    for code in sorted(codes & {language.code for language in plan.languages}):
+        language = plan.languages[code]
+        scripts = language.script.split()
+        if all(map(is_script, scripts)) and not facts.scripts & set(scripts):
+            problem = f"its vocabulary has no letter of {language.name} ({language.script}), so "
+            problem += "that all words are [UNK]"
+            fix = "take another encoder, leave the language out, or write `allow_unknown: true`"
+            yield DataError("config", f"key encoders.{run.base}", problem, fix)
 
 
 def requested(plan: Plan, targets: Sequence[str]) -> list[tuple[str, str]]:
@@ -64,10 +133,15 @@ def _facts(plan: Plan, name: str) -> Facts | None:
     item = plan.config.encoders[name]
     if item.changed:
         below = _facts(plan, item.changed.encoder)
-        return below and replace(below, head=True)
+        return below and replace(below, head=True, scripts=None)
     if item.scratch:
         kind = "Unigram" if has_sentencepiece(plan.config.encoders, name) else "WordPiece"
-        return Facts(item.scratch.pretraining.layers, head=True, pooler=False, tokenizer=kind)
+        layers = item.scratch.pretraining.layers
+        facts = Facts(layers, head=True, pooler=False, tokenizer=kind)
+        if name in plan.shipped:
+            scripts = facts_of(plan.home / str(item.scratch.shipped)).scripts
+            facts = replace(facts, scripts=scripts)
+        return facts
     if item.folder:
         return _with_head(facts_of(Path(item.folder)), item)
     for base in filter(None, (plan.config.downloads, plan.config.mirror)):

@@ -2,18 +2,23 @@
 
 import atexit
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from snakemake.exceptions import WorkflowError
+from snakemake.executors.dryrun import Executor as DryRun
 from snakemake.settings.enums import Quietness
 
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.plan.volumes import Volumes
 from mbert_atlas.scorecard.cells import write_reasons
 from mbert_atlas.sources.fetch import Sources, require_available
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, Register
 from workflow.plan import WorkflowPlan
 from workflow.supervision import REASONS
+
+_LISTED = 20  # downloads that a dry run names, the largest
 
 
 def keep_weights_of_single_targets(workflow: Any) -> None:
@@ -24,6 +29,48 @@ def keep_weights_of_single_targets(workflow: Any) -> None:
             if job.rule.name in ("adjust", "finetune"):
                 for path in job.output:
                     path.flags.pop("temp", None)
+
+
+def list_downloads_of_dry_runs(plan: WorkflowPlan, logger: Any) -> None:
+    """Let a dry run end with what a start would fetch, or offline with what is missing."""
+
+    def list_downloads(executor: Any) -> None:
+        paths = _to_fetch(executor.workflow)
+        if not paths:
+            return
+        try:
+            require_available(_names(paths, plan), _sources(plan), plan.config.downloads)
+        except AtlasError as error:
+            logger.warning(str(error))
+            return
+        if plan.config.offline:
+            return  # the mirror has all of them
+        volumes = Volumes(plan, plan.home / "resources/prediction/volumes.csv", {})
+        sizes = {path: volumes.size(path) for path in paths}
+        largest = sorted(paths, key=lambda path: -sizes[path])[:_LISTED]
+        listed = [f"{path} ({sizes[path] / 1e6:,.1f} MB)" for path in largest]
+        listed += [f"and {more} smaller"] if (more := len(paths) - len(largest)) else []
+        total, several = sum(sizes.values()) / 1e9, "s" if len(paths) > 1 else ""
+        what = f"{len(paths)} download{several}, about {total:,.2f} GB"
+        logger.info("\n    ".join([f"{what}, as far as sizes are known:", *listed]))
+
+    DryRun.shutdown = list_downloads
+
+
+def _to_fetch(workflow: Any) -> list[str]:
+    """Return the upstream files and snapshots that jobs would fetch, or copy from the mirror."""
+    rules = ("fetch_file", "fetch_encoder")
+    jobs = [job for job in workflow.dag.jobs if job.rule.name in rules]
+    return sorted({str(path) for job in jobs for path in job.output if not Path(path).exists()})
+
+
+def _names(paths: Iterable[str], plan: WorkflowPlan) -> list[str]:
+    return [str(Path(path).relative_to(plan.config.downloads)) for path in paths]
+
+
+def _sources(plan: WorkflowPlan) -> Sources:
+    register, config = Register.read(plan.home / "resources/sources.yaml"), plan.config
+    return Sources(register, config.mirror, config.offline, config.downloads, plan.exact_dumps)
 
 
 def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
@@ -39,9 +86,7 @@ def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
         if job.rule.name in ("fetch_file", "fetch_encoder")
         for path in job.output
     )
-    register = Register.read(plan.home / "resources/sources.yaml")
-    config = plan.config
-    sources = Sources(register, config.mirror, config.offline, downloads, plan.exact_dumps)
+    config, sources = plan.config, _sources(plan)
     try:
         fetches = any(job.rule.name in ("fetch", "check_sources") for job in workflow.dag.jobs)
         if sources.lock and not (config.miniature or fetches):

@@ -66,6 +66,7 @@ class WorkflowPlan(Parameters):
         super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
         self._requests: dict[str, Callable[[Any], Resources]] = {}
+        self.predicted: list[str] = []  # targets of `predict`, which does not make them
         self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
     # What jobs request
@@ -262,8 +263,11 @@ class WorkflowPlan(Parameters):
         return papers | families | {run.id: run.paper for run in self.runs}
 
     def prediction(self, workflow: Any) -> str:
-        """Return the command that estimates ``all`` for the presets and settings of this start."""
-        words = [sys.executable, "-m", "workflow.predict", "all"]
+        """Return the command that estimates the targets next to ``predict``, else ``all``.
+
+        It has the presets and settings of this start.
+        """
+        words = [sys.executable, "-m", "workflow.predict", *(self.predicted or ["all"])]
         words += self._settings(workflow)
         if workflow.local_exec:
             limits = {name: item.value for name, item in workflow.global_resources.items()}

@@ -1,6 +1,6 @@
 """What the jobs that are still to run will cost: hours, disk, and wall time by GPUs.
 
-    snakemake --profile slurm predict                                # of `all`, in results/<run>
+    snakemake --profile slurm predict [TARGET...]                    # of `all`, in results/<run>
     python -m workflow.predict PAPER_figure1 --configfile config/small.yaml --cores 8 --gpus 0 1
 
 docs/cluster.md ("What will it cost?") explains the numbers. Nothing runs or is locked, so that you
@@ -38,10 +38,10 @@ TABLES = ROOT / "resources/prediction"
 
 
 def jobs_of(
-    target: str, configfiles: Sequence[str], config: Mapping[str, Any]
+    targets: Sequence[str], configfiles: Sequence[str], config: Mapping[str, Any]
 ) -> tuple[list[Job], Path]:
-    """Plan a target; return its jobs, each after those that it needs, and the folder of the run."""
-    with planned([target], configfiles, config, cores=10_000) as workflow:  # threads as requested
+    """Plan targets; return their jobs, each after those it needs, and the folder of the run."""
+    with planned(targets, configfiles, config, cores=10_000) as workflow:  # threads as requested
         return list(all_jobs(workflow).values()), Path(workflow.globals["plan"].results)
 
 
@@ -123,9 +123,9 @@ def described(
 
 
 def main() -> None:
-    """Estimate the target of the command line."""
+    """Estimate the targets of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("target", nargs="?", default="all", help="a file or a rule (all)")
+    parser.add_argument("targets", nargs="*", default=["all"], help="files or rules (all)")
     lists: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
     parser.add_argument("--configfile", **lists, metavar="FILE", help="presets")
     parser.add_argument("--config", **lists, metavar="KEY=VALUE")
@@ -138,10 +138,10 @@ def main() -> None:
     parser.add_argument("--also", action="append", default=[], metavar="PRESET", help="and there")
     options = parser.parse_args()
     config = parse_config(options.config)
-    jobs, results = jobs_of(options.target, options.configfile, config)
+    jobs, results = jobs_of(options.targets, options.configfile, config)
     if options.write_rates:
         for preset in options.also:
-            jobs += jobs_of(options.target, [preset], config)[0]
+            jobs += jobs_of(options.targets, [preset], config)[0]
         write_rates(learn(jobs), options.write_rates)
         return
     limits = [Limits(count, options.cores, options.jobs) for count in options.gpus]

@@ -87,6 +87,15 @@ def check_targets(workflow: Any, plan: WorkflowPlan) -> None:
         elif target.startswith("results/") and not target.startswith(f"{plan.results}/"):
             fix = f"with this config, results are in {plan.results}."
         raise WorkflowError(f"Nothing makes {target!r}; {fix}")
+    if options and "predict" in options.targets:
+        plan.predicted = sorted(set(options.targets) - {"predict"})
+        prepare = workflow._prepare_dag
+
+        def prepare_prediction(*arguments: Any, **settings: Any) -> Any:
+            workflow.dag_settings.targets = frozenset(["predict"])
+            return prepare(*arguments, **settings)
+
+        workflow._prepare_dag = prepare_prediction
     if options:
         try:
             with lines_of_config(workflow, plan.config.model_dump(), plan.home):

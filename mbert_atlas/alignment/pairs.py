@@ -1,7 +1,6 @@
 """Word pairs: the links that adjustment and analysis use, and the subwords of their words."""
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import BITEXT, WORD_PAIRS
-from mbert_atlas.tokenizer import open_tokenizer, tokenizer_digest
+from mbert_atlas.tokenizer import open_tokenizer, prefixed, tokenizer_digest, word_prefix
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -139,13 +138,14 @@ def encode_word_pairs(
     Raises DataError if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
+    prefix = word_prefix(tokenizer, tokenizer_dir) if units == "words" else ""
     if units == "subwords":
         tokenizer = _lookup(tokenizer, rows)
     arrays: dict[str, Ragged] = {}
     indices = [_flat(rows[f"{side}_index"]) for side in _SIDES]
     gone = cut = np.zeros(len(indices[0][0]), dtype=np.bool_)
     for side, (index, count) in zip(_SIDES, indices, strict=True):
-        tokens = tokenise_words(tokenizer, rows[f"{side}_tokens"], side)
+        tokens = tokenise_words(tokenizer, rows[f"{side}_tokens"], side, prefix)
         ids, start, end, vanished = _spans(*tokens, maximum_length)
         word = np.repeat(start.offsets[:-1], count) + index.to_numpy().astype(np.int64)
         arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
@@ -186,11 +186,12 @@ def derive_subwords(job: DerivingJob) -> None:
     assert job.tokenizer is not None
     table = read_parquet(job.tables[0], BITEXT)
     tokenizer = load_word_tokenizer(job.tokenizer)
+    prefix = word_prefix(tokenizer, job.tokenizer)
     numbers = range(tokenizer.get_vocab_size())
     vocabulary = pa.array(map(tokenizer.id_to_token, numbers), pa.string())
     columns: dict[str, Any] = {name: table[name] for name in ("id", "score")}
     for side in _SIDES:
-        ids, words, _ = tokenise_words(tokenizer, table[f"{side}_tokens"], side)
+        ids, words, _ = tokenise_words(tokenizer, table[f"{side}_tokens"], side, prefix)
         # A row's subwords without [CLS] and [SEP], which belong to no word.
         columns[f"{side}_tokens"] = pa.ListArray.from_arrays(
             pa.array(offsets_of(words >= 0)[ids.offsets], pa.int32()),
@@ -220,16 +221,18 @@ def load_word_tokenizer(folder: Path | str) -> Tokenizer:
 
 
 def tokenise_words(
-    tokenizer: Tokenizer, column: pa.ChunkedArray, side: str
+    tokenizer: Tokenizer, column: pa.ChunkedArray, side: str, prefix: str = ""
 ) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
     """Tokenise a column of lists of words; ``side`` is for the progress line.
+
+    For the ``prefix`` see :func:`mbert_atlas.tokenizer.prefixed`.
 
     Returns token ids with specials, int32, by sentence; each token's word in its sentence (-1 for
     specials), int32, flat; and words per sentence, int64.
     """
     ids, words = list[npt.NDArray[np.int32]](), [np.empty(0, np.int32)]
     for begin in track(range(0, len(column), _BATCH), f"tokenising {side} words"):
-        sentences: Sequence[Sequence[str]] = column.slice(begin, _BATCH).to_pylist()
+        sentences = prefixed(column.slice(begin, _BATCH).to_pylist(), prefix)
         for encoding in tokenizer.encode_batch(sentences, is_pretokenized=True):
             ids.append(np.array(encoding.ids, np.int32))
             numbers = (-1 if word is None else word for word in encoding.word_ids)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, FilePath
+from mbert_atlas.config.merging import SOURCES
 from mbert_atlas.config.references import EncoderName, Reference, RunningText
 from mbert_atlas.config.training import Extension, MaskedTraining, Optimisation, Pretraining
 from mbert_atlas.files import read_json
@@ -116,13 +117,15 @@ class Encoder(ConfigModel):
     into a lone word-boundary symbol and the rest. Under `corrected` the first subword that has
     characters carries the label of a word."""
 
+    allow_unknown: bool = False
+    """Encode languages of which more than 5% of the subwords are [UNK], instead of stopping."""
+
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        sources = ["hub", "folder", "scratch", "changed"]
-        keys = [name for name in sources if getattr(self, name) is not None]
+        keys = [name for name in SOURCES if getattr(self, name) is not None]
         if len(keys) != 1:
             names = ", ".join(keys) or "none"
-            raise ValueError(f"give exactly one of {', '.join(sources)} (found {names})")
+            raise ValueError(f"give exactly one of {', '.join(SOURCES)} (found {names})")
         if self.language_model_head and not (self.hub or self.folder):
             problem = "`language_model_head: fitted` is for encoders from a hub or folder"
             raise ValueError(f"{problem}; {keys[0]} trains the head, so leave it out")

@@ -1,10 +1,12 @@
 """Config mappings that override each other, and single values by their path."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 Keys = tuple[str, ...]
+SOURCES = ("hub", "folder", "scratch", "changed")
+"""Keys of an encoder, one of which it has: where it comes from."""
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -16,6 +18,28 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
             value = merge(below, value)
         merged[key] = value
     return merged
+
+
+def with_last_source(values: Any, files: Sequence[Mapping[str, Any]]) -> Any:
+    """Return an encoder whose source is that of the last of the files that names one.
+
+    ``values`` are its keys as merged from its parts in ``files``, perhaps with more over them. One
+    source replaces another: what files below say of others, or of another hub repository, does not
+    count. Two sources in one place both stay, which is a mistake.
+    """
+    if not isinstance(values, Mapping):
+        return values
+    last: set[str] = set()
+    hub: dict[str, Any] = {}
+    merged = reduce(merge, files, dict[str, Any]())
+    for part in [*files, {key: item for key, item in values.items() if merged.get(key) != item}]:
+        if named := {key for key in SOURCES if part.get(key) is not None}:
+            last = named
+        own = mapping_at(part, "hub")
+        is_another = own.get("repository", hub.get("repository")) != hub.get("repository")
+        hub = {**own} if is_another else {**hub, **own}
+    kept = {key: item for key, item in values.items() if key not in SOURCES or key in last}
+    return kept | ({"hub": hub} if isinstance(kept.get("hub"), Mapping) else {})
 
 
 def value_at(values: Any, keys: Iterable[str]) -> Any:

@@ -11,11 +11,15 @@ class Mistake(ValueError):
 
     ``place`` is the key, with dots; ``problem`` is what is wrong and ``fix`` what the user can do,
     as clauses without a full stop; ``name`` is the wrong name that ``problem`` begins with, where
-    several at one place become one sentence.
+    several at one place become one sentence. Of a key that ``is_missing``, the place is
+    that of what should have it.
     """
 
-    def __init__(self, place: str, problem: str, fix: str, name: str = "") -> None:
+    def __init__(
+        self, place: str, problem: str, fix: str, name: str = "", is_missing: bool = False
+    ) -> None:
         super().__init__(f"at {place}, {problem}; {fix}")
+        self.is_missing = is_missing
         self.place, self.problem, self.fix, self.name = place, problem, fix, name
 
 

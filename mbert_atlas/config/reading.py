@@ -1,6 +1,7 @@
 """Reading config files: every mistake is named with file, line, key and fix."""
 
 import difflib
+import re
 import reprlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -25,6 +26,12 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a config file, see :func:`mbert_atlas.strict_yaml.read`; it must be a mapping."""
+    if not path.exists():
+        presets = [*path.parent.glob("*.y*ml"), *BASE.parent.glob("*.yaml")]
+        near = {item for item in presets if item.stem == path.stem}
+        near = near or set(map(Path, difflib.get_close_matches(str(path), map(str, presets), 1)))
+        fix = f"did you mean {min(near)}?" if near else "correct the path"
+        raise DataError(path, "", "no such file", fix)
     value = strict_yaml.read(path)
     if not isinstance(value, dict):
         raise DataError(path, "", "not a mapping of keys", "start from config/demo.yaml")
@@ -66,10 +73,12 @@ def located(
 ) -> DataError:
     """Return the error that names file and line of one or more mistakes; see :func:`validate`."""
     lines = {str(file): strict_yaml.lines(Path(file)) for file in files}
+    mistakes = [_of_misspelt_entry(mistake, lines.values()) for mistake in mistakes]
     groups: dict[tuple[str, int, str], list[Mistake]] = defaultdict(list)
     for mistake in mistakes:
         is_typed = mistake.place.partition(".")[0] in typed
-        file, line = ("--config", 0) if is_typed else _locate(mistake.place, lines)
+        written = mistake.place.rpartition(".")[0] if mistake.is_missing else mistake.place
+        file, line = ("--config", 0) if is_typed else _locate(written or mistake.place, lines)
         # What families inherit is written in one place, but a mistake of each of them.
         groups[file, line, mistake.problem.removeprefix(repr(mistake.name))].append(mistake)
     errors = []
@@ -80,6 +89,26 @@ def located(
         nor = f" (nor {', '.join(names)})" if names else ""
         errors.append(DataError(file, ", ".join(where), first.problem + nor, first.fix))
     return joined(errors)
+
+
+def _of_misspelt_entry(mistake: Mistake, lines: Collection[Mapping[str, int]]) -> Mistake:
+    """Return a mistake with the name of an entry that was meant, if one file alone has its own.
+
+    Such an entry lacks what the other would have: a misspelt name stands for a new entry.
+    """
+    place = mistake.place.rpartition(".")[0] if mistake.is_missing else mistake.place
+    section, mark, name = place.partition(".")
+    entry = re.compile(rf"{re.escape(section)}\.([^.]+)")
+    names = [found[1] for keys in lines for key in keys if (found := entry.fullmatch(key))]
+    is_bare = mistake.problem.endswith(("is missing", "(found none)"))
+    if not (mark and is_bare) or "." in name or names.count(name) != 1:
+        return mistake
+    others = sorted({*names} - {name}, reverse=True)  # `nli` after `nli-*`
+    stems = {other.replace("*", "").strip("-"): other for other in others}
+    if not (near := difflib.get_close_matches(name, stems, 1)):
+        return mistake
+    problem = f"no other file has {name!r}, and as a new entry: {mistake.problem}"
+    return Mistake(mistake.place, problem, f"did you mean {stems[near[0]]!r}?")
 
 
 def with_lines(
@@ -133,7 +162,7 @@ def _mistake(model: type[BaseModel], error: Any, values: Any, described: Path | 
             problem, fix = (stated, own_fix) if mark else (problem, fix)
         case _:
             problem += f", found {_SHORT.repr(error['input'])}"
-    return Mistake(".".join(keys), problem, fix)
+    return Mistake(".".join(keys), problem, fix, is_missing=error["type"] == "missing")
 
 
 def _keys(error: Mapping[str, Any], values: Any) -> list[str]:

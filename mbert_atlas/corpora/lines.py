@@ -1,5 +1,6 @@
 """Lines of text from plain, compressed and zipped files, each with its number."""
 
+import json
 import re
 import sys
 import tarfile
@@ -9,7 +10,9 @@ from contextlib import closing, contextmanager
 from io import BufferedReader, RawIOBase
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any, cast, get_args
+from typing import IO, Annotated, Any, cast, get_args
+
+from pydantic import AfterValidator, ValidationError
 
 from mbert_atlas.corpora.cards import STRICT, BadRows
 from mbert_atlas.errors import DataError
@@ -227,6 +230,42 @@ def numbered_columns(
             width = width or min(max(line.count("\t") + 1, least), most)
             with bad:
                 yield number, split_columns(line, width, path, number)
+
+
+def parsed_json(text: str | bytes, path: Path | str, where: str = "") -> Any:
+    """Return the value of JSON, in which a wrong string or number does not stop the rest.
+
+    Bytes that are no UTF-8, and half a surrogate pair that is written as an escape, stay in the
+    string, which is no :data:`JsonText` then; integers of 20 digits and more are floats.
+
+    Raises DataError for what is not JSON, or nested deeper than Python reads.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "surrogateescape")
+    try:
+        return json.loads(text, parse_int=lambda digits: (int, float)[len(digits) >= 20](digits))
+    except json.JSONDecodeError as error:
+        where = where or f"line {error.lineno}"
+        raise DataError(path, where, f"not JSON ({error.msg})", "fetch the file again") from error
+    except RecursionError as error:
+        problem = "the JSON is nested too deeply"
+        raise DataError(path, where, problem, "correct it, or fetch the file again") from error
+
+
+def _whole(text: str) -> str:
+    if re.search("[\ud800-\udfff]", text):
+        raise ValueError("half a surrogate pair or a byte that is not UTF-8")
+    return text
+
+
+JsonText = Annotated[str, AfterValidator(_whole)]
+"""A string of :func:`parsed_json` in a model of pydantic."""
+
+
+def json_mistake(error: ValidationError) -> tuple[list[str], str]:
+    """Return keys and problem of the first mistake that pydantic reports of a JSON value."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return list(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
 
 
 def short_list(names: Sequence[str]) -> str:

@@ -7,12 +7,12 @@ one language, test files without the label, which then come from a partner whose
 ``taxinli``: tab-separated with a header, English. Files may be compressed.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pyarrow as pa
+from pydantic import BaseModel, ValidationError
 
 from mbert_atlas.config.corpora.kinds import NliFormat
 from mbert_atlas.corpora import lines
@@ -29,7 +29,16 @@ LABELS = ("entailment", "neutral", "contradiction")
 NO_CONSENSUS = "-"
 ENGLISH = "en"
 _PARALLEL = "use a parallel file"
-_MULTINLI_KEYS = ("pairID", "sentence1", "sentence2", "gold_label", "genre")
+
+
+class _Record(BaseModel, strict=True):
+    """A line of MultiNLI."""
+
+    pairID: lines.JsonText
+    sentence1: lines.JsonText
+    sentence2: lines.JsonText
+    gold_label: lines.JsonText
+    genre: lines.JsonText | None
 
 
 class _Pair(NamedTuple):
@@ -38,7 +47,7 @@ class _Pair(NamedTuple):
     premise: str
     hypothesis: str
     label: str
-    genre: str | None
+    genre: lines.JsonText | None
 
 
 def read(job: ReadingJob) -> None:
@@ -108,13 +117,19 @@ def _require_label(path: Path, pair: _Pair) -> None:
 def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     part = "dev_matched" if split == "dev" else split
     for number, line in lines.numbered_rows(path, rf"multinli_1\.0_{part}\.jsonl", bad):
-        try:
-            value = json.loads(line)
-            identifier, premise, hypothesis, label, genre = (value[key] for key in _MULTINLI_KEYS)
-            yield _Pair(number, identifier, premise.strip(), hypothesis.strip(), label, genre)
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            problem = f"not a MultiNLI record ({type(error).__name__}: {error})"
-            bad.drop(DataError(path, f"line {number}", problem, "fetch the file again"))
+        with bad:
+            one = _record(line, path, f"line {number}")
+            texts = (one.sentence1.strip(), one.sentence2.strip())
+            yield _Pair(number, one.pairID, *texts, one.gold_label, one.genre)
+
+
+def _record(line: str, path: Path, where: str) -> _Record:
+    try:
+        return _Record.model_validate(lines.parsed_json(line, path, where))
+    except ValidationError as error:
+        keys, problem = lines.json_mistake(error)
+        problem = f"not a MultiNLI record ({': '.join([*keys, problem])})"
+        raise DataError(path, where, problem, "fetch the file again") from error
 
 
 def _xnli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:

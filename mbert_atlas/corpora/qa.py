@@ -25,7 +25,13 @@ from pydantic import BaseModel, ValidationError
 from mbert_atlas.config.corpora.kinds import QaFormat
 from mbert_atlas.corpora.cards import BadRows, Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import open_member, require_format
+from mbert_atlas.corpora.lines import (
+    JsonText,
+    json_mistake,
+    open_member,
+    parsed_json,
+    require_format,
+)
 from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -40,23 +46,23 @@ _ENGLISH = ("en", "Latn")
 
 
 class _Answer(BaseModel, strict=True):
-    text: str
+    text: JsonText
     answer_start: int
 
 
 class _Question(BaseModel, strict=True):
-    id: str
-    question: str
+    id: JsonText
+    question: JsonText
     answers: Sequence[_Answer]
 
 
 class _Paragraph(BaseModel, strict=True):
-    context: str
+    context: JsonText
     qas: Sequence[Any]  # questions one by one, so that a bad one is not the end of all
 
 
 class _Article(BaseModel, strict=True):
-    paragraphs: Sequence[_Paragraph]
+    paragraphs: Sequence[Any]
 
 
 class _File(BaseModel, strict=True):
@@ -186,22 +192,30 @@ def _member(path: Path, format: str, language: str, asked_in: str, split: str) -
 def _questions(content: bytes, place: str, bad: BadRows) -> Iterator[tuple[str, _Question]]:
     """Yield (context, question) of a file in SQuAD's layout."""
     try:
-        parsed = _File.model_validate_json(content)
+        parsed = _File.model_validate(parsed_json(content, place))
     except ValidationError as error:
         raise _other_layout(error, place) from error
     for i, article in enumerate(parsed.data):
-        for j, paragraph in enumerate(article.paragraphs):
-            for k, value in enumerate(paragraph.qas):
+        for j, value in enumerate(article.paragraphs):
+            keys: tuple[str | int, ...] = ("data", i, "paragraphs", j)
+            try:
+                paragraph = _Paragraph.model_validate(value)
+            except ValidationError as error:
+                asked = value.get("qas") if isinstance(value, dict) else None
+                for _ in asked if isinstance(asked, list) else [None]:
+                    bad.drop(_other_layout(error, place, *keys))
+                continue
+            for k, one in enumerate(paragraph.qas):
                 try:
-                    yield paragraph.context, _Question.model_validate(value)
+                    yield paragraph.context, _Question.model_validate(one)
                 except ValidationError as error:
-                    bad.drop(_other_layout(error, place, "data", i, "paragraphs", j, "qas", k))
+                    bad.drop(_other_layout(error, place, *keys, "qas", k))
 
 
 def _other_layout(error: ValidationError, place: str, *keys: str | int) -> DataError:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(map(str, [*keys, *first["loc"]]))
-    problem = f"not in the layout of SQuAD 1.1 ({first['msg']})"
+    own, problem = json_mistake(error)
+    where = ".".join(map(str, [*keys, *own]))
+    problem = f"not in the layout of SQuAD 1.1 ({problem})"
     fix = "fetch the file again or correct the format"
     return DataError(place, f"key {where}" if where else "", problem, fix)
 

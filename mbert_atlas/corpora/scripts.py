@@ -40,6 +40,17 @@ def script_of(character: str) -> str:
     return words[1] if words[:1] in (["FULLWIDTH"], ["HALFWIDTH"]) else "".join(words[:1])
 
 
+def scripts_in(characters: Iterable[str]) -> frozenset[str]:
+    """Return the scripts (ISO 15924) of which at least one letter is among some characters."""
+    names = set(map(script_of, characters))
+    return frozenset(script for script, some in _NAMES.items() if names & set(some.split()))
+
+
+def is_script(script: str) -> bool:
+    """Return whether a script (ISO 15924) is one of those that :func:`scripts_in` recognises."""
+    return script in _NAMES
+
+
 def require_script(
     texts: Iterable[str],
     scripts: str,

@@ -7,6 +7,7 @@ names lines, and reads English EWT several times more slowly; tests compare it w
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,10 @@ _RELATIONS = """
     punct reparandum root vocative xcomp"""
 RELATIONS = tuple(_RELATIONS.split())
 """The 37 universal relations of UD v2, https://universaldependencies.org/u/dep/."""
-_WITHHELD = "_"
+_UNIVERSAL = frozenset(RELATIONS)
+_OF_VERSION_1 = """
+    auxpass csubjpass dobj foreign mwe name neg nsubjpass remnant"""
+_NONE = "_"
 _MULTIWORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 _EMPTY_NODE = re.compile(r"([0-9]+)\.([1-9][0-9]*)")
 
@@ -89,7 +93,7 @@ def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...
         treebank = re.sub(r"^([a-z]+(_\w+)?)-ud-[a-z0-9-]+$", r"\1", name)
         for sentence in parse_conllu(numbered, place, card.bad):
             counts["sentences read"] += 1
-            if set(sentence.forms) == {_WITHHELD}:
+            if set(sentence.forms) == {_NONE}:
                 card.dropped["text withheld from the release"] += 1
                 continue
             number = sentence.comments.get("sent_id") or counts["sentences read"]
@@ -129,7 +133,8 @@ def parse_conllu(
 
     ``bad`` collects sentences that cannot be used, without it the first raises an error: a line
     without ten columns or with an empty form, ids that do not run from 1, a tag that is not one of
-    the 17 (or ``_``), a head outside the sentence, no tree with one root, or no words.
+    the 17, a relation that is not one of the 37, a head outside the sentence, no tree with one
+    root, or no words.
 
     Raises DataError, with or without ``bad``, if the file ends inside a sentence.
     """
@@ -175,15 +180,27 @@ def _add_word(path: Path | str, number: int, sentence: Sentence, columns: Sequen
         problem = "CONJ is a tag of UD v1, and v1 labels cannot be mixed with v2"
         fix = "use the treebank of a release from 2.0 on, or leave it out"
         raise _error(path, number, problem, fix)
-    if tag not in UPOS and tag != _WITHHELD:
+    if tag not in UPOS:
         problem = f"{tag!r} is not one of the 17 UPOS tags"
+        problem = "the word has no UPOS tag" if tag == _NONE else problem
         raise _error(path, number, problem, "correct the line")
+    if relation.partition(":")[0] not in _UNIVERSAL:
+        raise _wrong_relation(path, number, relation.partition(":")[0])
     if not (head.isascii() and head.isdigit()):
         raise _error(path, number, f"head {head!r} is not a number", "correct the line")
     sentence.forms.append(form)
     sentence.upos.append(tag)
     sentence.heads.append(int(head))
     sentence.deprels.append(relation)
+
+
+def _wrong_relation(path: Path | str, number: int, relation: str) -> DataError:
+    if relation in _OF_VERSION_1.split():
+        fix = "use the treebank of a release from 2.0 on, or leave it out"
+        return _error(path, number, f"{relation!r} is a relation of UD v1", fix)
+    near = get_close_matches(relation.lower(), RELATIONS, 1)
+    fix = f"did you mean {near[0]!r}?" if near else "correct the line"
+    return _error(path, number, f"{relation!r} is not one of the 37 universal relations", fix)
 
 
 def _check(path: Path | str, sentence: Sentence, end: int, upto: int) -> None:

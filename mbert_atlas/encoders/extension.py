@@ -7,7 +7,7 @@ matches, whatever the language; :mod:`mbert_atlas.encoders.extended_unigram` has
 
 import json
 import logging
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from tokenizers import Tokenizer, models
 
 from mbert_atlas.config.training import Extension
 from mbert_atlas.encoders.extended_unigram import NewSubwords, learn_new_unigrams
-from mbert_atlas.encoders.folders import require_encoder
+from mbert_atlas.encoders.folders import require_encoder, weight_files
 from mbert_atlas.encoders.loading import copy_tokenizer, load_tokenizer
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, count_words, learn_wordpieces
 from mbert_atlas.errors import DataError
@@ -57,7 +57,7 @@ def extend_vocabulary(
     if kind not in _LEARN:
         problem = f"{kind} is not {' or '.join(_LEARN)}"
         raise DataError(encoder / "tokenizer.json", "key model.type", problem, "take another")
-    weights = load_file(encoder / "model.safetensors")
+    weights = dict(ChainMap(*map(load_file, weight_files(encoder))))
     embeddings = _embeddings(weights, encoder)
     learnt = _LEARN[kind](specification, tokenizer, islice(texts, specification.texts))
     _check_rows(learnt, len(embeddings), kind, encoder)

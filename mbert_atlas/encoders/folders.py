@@ -2,32 +2,75 @@
 
 import json
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from safetensors import SafetensorError, safe_open
 
+from mbert_atlas.corpora.scripts import scripts_in
+from mbert_atlas.encoders.families import (
+    EMBEDDED,
+    FAMILIES,
+    HEADS,
+    HIDDEN,
+    LAYERS,
+    positions_of,
+    size_in,
+    why_not,
+)
 from mbert_atlas.errors import DataError
-from mbert_atlas.plan.needs import Facts
+from mbert_atlas.plan.needs import TOKENIZERS, Facts
+from mbert_atlas.tokenizer import Special, open_tokenizer, special_id
 
-_TOKENIZERS = {"bert": ["vocab.txt", "tokenizer.json"], "xlm-roberta": ["tokenizer.json"]}
-"""By kind of encoder the files one of which it needs."""
-_PREFIXES = {"bert": "bert.", "xlm-roberta": "roberta."}
-"""Prefixes of the names of their weights, unless the encoder was saved without any head."""
-_HEADS = ("cls.predictions.transform.dense.weight", "lm_head.dense.weight")
-"""Weights of the language-model heads of BERT and XLM-R, and the end of a pooler's name."""
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "merges.txt")
+SENTENCEPIECE = "*.model"
+"""Files of which an encoder needs one for its tokenizer, or one of SentencePiece."""
+LAYER = re.compile(r"(?:^|\.)layers?\.(\d+)\.")
+"""The number of a layer in the name of a weight."""
+_WORDS = ("embeddings.word_embeddings.weight", "tok_embeddings.weight", "embed_tokens.weight")
 _POOLER = "pooler.dense.weight"
+"""Ends of the names of word embeddings and of a pooler."""
+_INDEX = "model.safetensors.index.json"
+_FEWEST_SUBWORDS = 0.5
+"""Fraction of the rows of the embeddings below which the tokenizer is not the encoder's: some pad
+their embeddings, but a tokenizer that was saved in the wrong way has a handful."""
 _FIX = "fetch or train the encoder again or correct the path"
 
 
+def weight_files(folder: Path) -> list[Path]:
+    """Return the safetensors files of an encoder folder: one, or those that its index lists.
+
+    Raises a DataError if the index is unreadable or a file that it lists is missing.
+    """
+    index = folder / _INDEX
+    if (folder / "model.safetensors").is_file() or not index.is_file():
+        return [folder / "model.safetensors"]
+    names = _json(index).get("weight_map")
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise DataError(index, "key weight_map", "not a mapping from weights to files", _FIX)
+    for name in sorted(set(names.values())):
+        if Path(name).name != name:
+            raise DataError(index, "key weight_map", f"{name!r} is in another folder", _FIX)
+        require_file(folder, name)
+    return [folder / name for name in sorted(set(names.values()))]
+
+
 def require_encoder(folder: Path) -> None:
-    """Raise a DataError unless a folder has a configuration, and weights that are not pickled."""
+    """Raise a DataError unless a folder has an encoder of a family, not pickled."""
     require_file(folder, "config.json")
-    if not (folder / "model.safetensors").is_file() and (folder / "pytorch_model.bin").is_file():
+    if problem := why_not(_json(folder / "config.json")):
+        fix = f"take an encoder of {', '.join(FAMILIES)}"
+        raise DataError(folder / "config.json", "model_type", problem, fix)
+    pickled = sorted(path.name for path in folder.glob("pytorch_model*.bin"))
+    if not any((folder / name).is_file() for name in ("model.safetensors", _INDEX)) and pickled:
         problem = "the weights are pickled, which can run code when opened"
         fix = "convert them to model.safetensors or take a revision of the model that has it"
-        raise DataError(folder, "pytorch_model.bin", problem, fix)
-    require_file(folder, "model.safetensors")
+        raise DataError(folder, pickled[0], problem, fix)
+    for path in weight_files(folder):
+        require_file(folder, path.name)
 
 
 def require_file(folder: Path, name: str) -> None:
@@ -39,68 +82,111 @@ def require_file(folder: Path, name: str) -> None:
 def check_folder(folder: Path) -> int:
     """Check that a folder holds a usable encoder with its tokenizer; return its layers.
 
-    Raises a DataError if a file is missing or unreadable, the architecture is neither BERT nor
-    XLM-R, or the weights have other sizes than those of ``config.json``.
+    Raises a DataError if a file is missing or unreadable, the architecture is none of ``FAMILIES``,
+    the weights have other sizes than those of ``config.json``, or the tokenizer is another one's.
     """
     if not folder.is_dir():
         raise DataError(folder, "", "there is no such folder", "correct the path")
-    require_file(folder, "config.json")
+    require_encoder(folder)
     kind, sizes = _architecture(folder / "config.json")
-    if not any((folder / name).is_file() for name in _TOKENIZERS[kind]):
-        names = " or ".join(_TOKENIZERS[kind])
+    if not has_tokenizer(path.name for path in folder.iterdir()):
+        names = " or ".join((*TOKENIZER_FILES, SENTENCEPIECE))
         raise DataError(folder, "", f"there is no {names}, the tokenizer", _FIX)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / name).is_file():
             _json(folder / name)
-    require_encoder(folder)
-    weights = folder / "model.safetensors"
-    shapes = _shapes(weights)
-    for other, prefix in _PREFIXES.items():
-        if other != kind and any(name.startswith(prefix) for name in shapes):
+    weights, shapes = weight_files(folder)[0], _shapes(folder)
+    for other, family in FAMILIES.items():
+        is_other = family.prefix not in ("model.", FAMILIES[kind].prefix)
+        if is_other and any(name.startswith(family.prefix) for name in shapes):
             problem = f"the weights are of {other}, but config.json states {kind}"
             raise DataError(weights, "model_type", problem, _FIX)
-    layers = {int(match[1]) for name in shapes if (match := re.search(r"\.layer\.(\d+)\.", name))}
-    if len(layers) != sizes["num_hidden_layers"]:
-        problem = f"{len(layers)} layers, but config.json states {sizes['num_hidden_layers']}"
+    layers = {int(match[1]) for name in shapes if (match := LAYER.search(name))}
+    if len(layers) != sizes["layers"]:
+        problem = f"{len(layers)} layers, but config.json states {sizes['layers']}"
         raise DataError(weights, "num_hidden_layers", problem, _FIX)
-    expected = [sizes["vocab_size"], sizes["hidden_size"]]
+    expected = [sizes["vocab_size"], sizes["embedded"]]
     for name, shape in shapes.items():
-        if name.endswith("embeddings.word_embeddings.weight") and shape != expected:
+        if name.endswith(_WORDS) and shape != expected:
             size, stated = (" x ".join(map(str, item)) for item in (shape, expected))
             problem = f"{size}, but config.json states {stated}"
             raise DataError(weights, name, problem, _FIX)
+    if (folder / "tokenizer.json").is_file():
+        check_tokenizer(folder, sizes["vocab_size"])
     return len(layers)
+
+
+def has_tokenizer(names: Iterable[str]) -> bool:
+    """Return whether a folder with these files has a tokenizer."""
+    return any(name in TOKENIZER_FILES or fnmatch(name, SENTENCEPIECE) for name in names)
+
+
+def check_tokenizer(folder: Path, vocabulary_size: int) -> None:
+    """Raise a DataError if ``tokenizer.json`` is not that of an encoder with so many embeddings.
+
+    It has more subwords, or less than half as many; or does not frame a text by two tokens.
+    """
+    path = folder / "tokenizer.json"
+    _check_tokenizer(path, path.stat().st_mtime_ns, vocabulary_size)
+
+
+@cache  # a start checks a folder several times, and large vocabularies take a second
+def _check_tokenizer(path: Path, changed: int, vocabulary_size: int) -> None:
+    folder, tokenizer = path.parent, open_tokenizer(path.parent)
+    if (size := tokenizer.get_vocab_size()) > vocabulary_size:
+        problem = f"it has {size} subwords, but the encoder {vocabulary_size}"
+        raise DataError(path, "vocabulary", problem, "restore the encoder's tokenizer")
+    if size < _FEWEST_SUBWORDS * vocabulary_size:
+        problem = f"it has only {size} subwords of the encoder's {vocabulary_size}"
+        fix = "restore the encoder's tokenizer, or save it with its own class of transformers"
+        raise DataError(path, "vocabulary", problem, fix)
+    for token in get_args(Special):
+        special_id(tokenizer, token, folder)
+    if tokenizer.num_special_tokens_to_add(False) != 2:
+        count = tokenizer.num_special_tokens_to_add(False)
+        problem = f"it adds {count} tokens to a text, not one at each end as [CLS] and [SEP]"
+        fix = "take a revision whose tokenizer.json has them (post_processor)"
+        raise DataError(path, "post_processor", problem, fix)
 
 
 def facts_of(folder: Path) -> Facts:
     """Return what the encoder of a folder has, after the checks of :func:`check_folder`."""
-    layers, names = check_folder(folder), _shapes(folder / "model.safetensors").keys()
-    kind = "WordPiece"  # of a vocab.txt
+    layers, names = check_folder(folder), _shapes(folder).keys()
+    config = _json(folder / "config.json")
+    family = FAMILIES[config["model_type"]]
+    kind = "Unigram" if any(folder.glob(SENTENCEPIECE)) else "WordPiece"  # of a vocab.txt
+    scripts = None
     if (path := folder / "tokenizer.json").is_file():
-        kind = str((_json(path).get("model") or {}).get("type"))
+        tokenizer = _json(path).get("model") or {}
+        kind, words = str(tokenizer.get("type")), tokenizer.get("vocab") or ()
+        if kind in TOKENIZERS and not tokenizer.get("byte_fallback"):
+            # Unigram's are pairs of a subword and its probability.
+            texts = (word if isinstance(word, str) else word[0] for word in words)
+            scripts = scripts_in(set().union(*texts))
     return Facts(
         layers,
-        head=any(name in names for name in _HEADS),
-        pooler=any(name.endswith(_POOLER) for name in names),
+        head=bool(family.head) and family.head in names,
+        pooler=family.pooler and any(name.endswith(_POOLER) for name in names),
         tokenizer=kind,
+        family=config["model_type"],
+        positions=positions_of(config),
+        scripts=scripts,
     )
 
 
 def _architecture(path: Path) -> tuple[str, dict[str, int]]:
     """Return kind and sizes of an encoder, from its configuration."""
     config = _json(path)
-    kind = config.get("model_type")
-    if kind not in _TOKENIZERS:
-        names = " or ".join(_TOKENIZERS)
-        raise DataError(path, "model_type", f"{kind!r} is not {names}", "take another encoder")
-    keys = ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size")
-    sizes: dict[str, Any] = {key: config.get(key) for key in keys}
+    keys = {"layers": LAYERS, "hidden_size": HIDDEN, "heads": HEADS, "embedded": EMBEDDED}
+    sizes: dict[str, Any] = {key: size_in(config, *names) for key, names in keys.items()}
+    sizes["vocab_size"] = config.get("vocab_size")
     for key, size in sizes.items():
         if type(size) is not int or size < 1:
-            raise DataError(path, key, f"{size!r} is no positive number", _FIX)
-    if sizes["hidden_size"] % sizes["num_attention_heads"]:
+            name = keys.get(key, (key,))[0]
+            raise DataError(path, name, f"{size!r} is no positive number", _FIX)
+    if sizes["hidden_size"] % sizes["heads"]:
         raise DataError(path, "hidden_size", "it is no multiple of num_attention_heads", _FIX)
-    return kind, sizes
+    return config["model_type"], sizes
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -113,12 +199,15 @@ def _json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _shapes(path: Path) -> dict[str, list[int]]:
-    """Return the shapes of the tensors of a safetensors file, from its header."""
-    try:
-        with safe_open(path, "numpy") as weights:
-            names = weights.keys()
-            return {name: list(weights.get_slice(name).get_shape()) for name in names}
-    except (OSError, SafetensorError) as error:
-        problem = f"not a whole safetensors file ({error})"
-        raise DataError(path, "", problem, _FIX) from error
+def _shapes(folder: Path) -> dict[str, list[int]]:
+    """Return the shapes of the weights of an encoder, from the headers of its files."""
+    shapes: dict[str, list[int]] = {}
+    for path in weight_files(folder):
+        try:
+            with safe_open(path, "numpy") as weights:
+                names = weights.keys()
+                shapes |= {name: list(weights.get_slice(name).get_shape()) for name in names}
+        except (OSError, SafetensorError) as error:
+            problem = f"not a whole safetensors file ({error})"
+            raise DataError(path, "", problem, _FIX) from error
+    return shapes

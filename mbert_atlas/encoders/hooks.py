@@ -21,6 +21,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from mbert_atlas.encoders.families import family_of
 from mbert_atlas.errors import AtlasError
 
 Change = Callable[[torch.Tensor], torch.Tensor]
@@ -38,21 +39,25 @@ class Hook(NamedTuple):
 def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
     """Apply hooks to all forward passes in the block, those of one layer in their order.
 
-    The model is an encoder of transformers: BERT, RoBERTa, XLM-R, DistilBERT or one built like
-    them. Later layers, the pooler and the returned hidden states get the changed state. Raises an
-    AtlasError if the encoder has no such layer.
+    The model is an encoder of one of :data:`mbert_atlas.encoders.families.FAMILIES`. Later layers,
+    the pooler and the returned hidden states get the changed state. Raises an AtlasError if the
+    encoder has no such layer.
     """
     with ExitStack() as stack:
         for layer, change in reversed(hooks):  # each is put in front of the others
-            layers = layers_of(model)
-            _require_states(layers, [layer])
-            # Also in front of transformers' hooks, which record the hidden states.
-            if layer == 0:
-                handle = layers[0].register_forward_pre_hook(_before(change), prepend=True)
-            else:
-                handle = layers[layer - 1].register_forward_hook(_after(change), prepend=True)
-            stack.callback(handle.remove)
+            stack.callback(_hook(model, layer, change).remove)
         yield
+
+
+def _hook(model: nn.Module, number: int, change: Change) -> Any:
+    layers, family = layers_of(model), family_of(model.config)
+    _require_states(layers, [number])
+    # Also in front of transformers' hooks, which record the hidden states.
+    if number == 0 and not family.first:
+        return layers[0].register_forward_pre_hook(_before(change), prepend=True)
+    makers = {0: family.first, len(layers): family.final}
+    maker = model.get_submodule(name) if (name := makers.get(number)) else layers[number - 1]
+    return maker.register_forward_hook(_after(change), prepend=True)
 
 
 def _before(change: Change) -> Callable[..., tuple[Any, ...]]:
@@ -117,15 +122,16 @@ def project_out(directions: npt.NDArray[np.float32]) -> Change:
 
 
 class Remembered(NamedTuple):
-    """Hidden states by number, each ``(b, tokens, dims)``, and further arguments of the layers."""
+    """Inputs, hidden states by number, each ``(b, tokens, dims)``, and arguments of the layers."""
 
+    inputs: Mapping[str, torch.Tensor]
     states: Mapping[int, torch.Tensor]
     positional: tuple[Any, ...]
     named: Mapping[str, Any]
 
 
 def remember(model: Any, inputs: Mapping[str, torch.Tensor], numbers: Sequence[int]) -> Remembered:
-    """Run an encoder built like BERT on inputs with ``attention_mask``; cache some hidden states.
+    """Run an encoder on inputs with ``attention_mask``; cache some hidden states.
 
     Raises an AtlasError if it has no such state.
     """
@@ -141,13 +147,14 @@ def remember(model: Any, inputs: Mapping[str, torch.Tensor], numbers: Sequence[i
         states = model(**inputs, output_hidden_states=True).hidden_states
     finally:
         handle.remove()
-    return Remembered({number: states[number] for number in numbers}, *arguments)
+    return Remembered(inputs, {number: states[number] for number in numbers}, *arguments)
 
 
 def last_states(model: Any, below: Remembered, number: int, changed: torch.Tensor) -> torch.Tensor:
     """Run the layers above hidden state ``number`` on its k replacements for each of b texts.
 
-    ``changed`` and the returned last hidden states have the shape ``(k, b, tokens, dims)``.
+    ``changed`` and the returned last hidden states have the shape ``(k, b, tokens, dims)``. Where
+    layers take different arguments, or a norm follows the last one, the whole model is run.
     """
     # The k changes of b texts are k b texts, change by change; masks repeat likewise:
     # texts [x, y] with changes 1 and 2 give [x1, y1, x2, y2] and masks [mx, my, mx, my].
@@ -158,6 +165,12 @@ def last_states(model: Any, below: Remembered, number: int, changed: torch.Tenso
             return value
         return value.repeat(count, *[1] * (value.ndim - 1))
 
+    if not family_of(model.config).like_bert:
+        inputs = {name: repeated(value) for name, value in below.inputs.items()}
+        with hooked(model, [Hook(number, lambda state: changed.flatten(0, 1).to(state.dtype))]):
+            output = model(**inputs)
+        last: torch.Tensor = output.last_hidden_state
+        return last.view(changed.shape)
     arguments = [repeated(value) for value in below.positional]
     options = {name: repeated(value) for name, value in below.named.items()}
     state = changed.flatten(0, 1)

@@ -22,10 +22,9 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from mbert_atlas.encoders.folders import require_encoder, require_file
+from mbert_atlas.encoders.folders import LAYER, check_tokenizer, require_encoder, require_file
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory
-from mbert_atlas.tokenizer import open_tokenizer
 
 _logger = logging.getLogger(__name__)
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # noise in log files
@@ -99,7 +98,7 @@ def _load(
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
-                attn_implementation="sdpa",
+                attn_implementation=_attention(kind, folder),
                 dtype=torch.float32,
             )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
@@ -118,10 +117,18 @@ def _load(
     return model, absent
 
 
+def _attention(kind: Any, folder: Path) -> str:
+    """Return PyTorch's fused attention where the encoder has it, else transformers' own."""
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    mapping = getattr(kind, "_model_mapping", None)
+    model = kind if mapping is None else mapping[type(config)]
+    return "sdpa" if model._supports_sdpa else "eager"
+
+
 def _check_weights(model: PreTrainedModel, unused: list[str], folder: Path) -> None:
     """Raise a DataError for a model that was opened but is no usable encoder."""
     # Heads are left unused on purpose, layers never are.
-    layers = [key for key in unused if re.search(r"\blayer\.\d+\.", key)]
+    layers = [key for key in unused if re.search(LAYER, key)]
     if layers:
         problem = f"model.safetensors has more layers, such as {layers[0]}"
         fix = "correct it or restore the encoder's config.json"
@@ -133,11 +140,7 @@ def _check_weights(model: PreTrainedModel, unused: list[str], folder: Path) -> N
             fix = "fetch the model again or train it with a lower learning rate"
             raise DataError(folder / "model.safetensors", f"weight {name}", problem, fix)
     if (folder / "tokenizer.json").is_file():
-        size = open_tokenizer(folder).get_vocab_size()
-        if size > model.config.vocab_size:
-            problem = f"it has {size} subwords, but the encoder {model.config.vocab_size}"
-            fix = "restore the encoder's tokenizer"
-            raise DataError(folder / "tokenizer.json", "vocabulary", problem, fix)
+        check_tokenizer(folder, model.config.vocab_size)
 
 
 def load_tokenizer(folder: Path | str) -> PreTrainedTokenizerBase:

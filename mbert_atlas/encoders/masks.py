@@ -1,6 +1,19 @@
 """Attention masks in the form that an encoder adds to its scores."""
 
+from typing import Any
+
 import torch
+
+from mbert_atlas.encoders.families import family_of
+
+
+def attention_mask(config: Any, inside: torch.Tensor) -> torch.Tensor:
+    """Return the mask that an encoder with this configuration takes for padded texts.
+
+    ``inside`` is bool, shape ``(b, l)``. It is :func:`additive_mask` where the family is like BERT;
+    others limit some layers to near tokens, which they do only to a mask of two axes, int64.
+    """
+    return additive_mask(inside) if family_of(config).like_bert else inside.long()
 
 
 def additive_mask(inside: torch.Tensor) -> torch.Tensor:

@@ -13,7 +13,7 @@ from mbert_atlas.errors import AtlasError
 
 
 def parts_of(encoder: Any, names: Sequence[str], key: str) -> Iterator[nn.Module]:
-    """Yield the named parts of an encoder of BERT's kind.
+    """Yield the named parts of an encoder.
 
     Names are ``embeddings`` and ranges such as ``7-12``: Transformer layers, counted from 1, both
     ends included. ``key`` is their key in the config, for messages. Raises an AtlasError if the
@@ -22,7 +22,7 @@ def parts_of(encoder: Any, names: Sequence[str], key: str) -> Iterator[nn.Module
     stack = layers_of(encoder)
     for name in names:
         if name == "embeddings":
-            yield encoder.embeddings
+            yield getattr(encoder, "embeddings", None) or encoder.get_input_embeddings()
             continue
         first, last = map(int, re.findall(r"\d+", name))
         if not 1 <= first <= last <= len(stack):

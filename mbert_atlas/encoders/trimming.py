@@ -56,9 +56,12 @@ def trim(encoder: Any, subwords: Iterable[IntArray]) -> None:
     What the encoder computes from these subwords, forwards and backwards, keeps its bytes, and so
     does the norm of the gradient on a CPU: only zeros are left out of its up to 16 parallel sums.
     If the length of the vectors is no multiple of 16, numbers would move from one sum to another:
-    nothing is dropped, which is logged.
+    nothing is dropped, which is logged, nor from embeddings that do more than look vectors up.
     """
     words: nn.Embedding = encoder.get_input_embeddings()
+    if type(words) is not nn.Embedding:
+        _logger.info("The vocabulary is not trimmed: %s is no plain embedding.", type(words))
+        return
     if words.embedding_dim % _LANES:
         message = "The vocabulary is not trimmed: vectors of length %d are no multiple of %d."
         _logger.info(message, words.embedding_dim, _LANES)

@@ -33,6 +33,7 @@ def encode(
     max_length: int = 128,
     drop_unknown: bool = False,
     origin: Path | str = "examples",
+    allow_unknown: bool = False,
     **options: Any,
 ) -> None:
     """Write a table with ``id``, ``language`` and a task's columns as the task's token store.
@@ -42,12 +43,17 @@ def encode(
     model's outputs (None: the task's), ``origin`` the source of the table, for messages, and
     ``options`` those of the task's entry in :data:`ENCODINGS`.
 
+    The store's ``meta.json`` has the ``coverage`` by language. Above 5% of [UNK] raise a DataError,
+    unless ``allow_unknown`` or ``drop_unknown``.
+
     Raises a DataError if a column is missing, a label is not in ``labels`` or nothing is left.
     """
     encoding: TaskEncoding = ENCODINGS.load(task)
     labels = encoding.labels(table, ()) if labels is None else labels
     title = f"encoding {Path(output).name}"
-    examples = Examples(table, tokenizer_dir, labels, max_length, drop_unknown, origin, title)
+    examples = Examples(
+        table, tokenizer_dir, labels, max_length, drop_unknown, origin, title, allow_unknown
+    )
     write_store(task, examples, encoding.encode(examples, **options), output)
 
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from mbert_atlas.arrays import save_arrays
+from mbert_atlas.encoding.coverage import coverage, require_known
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
@@ -54,6 +55,7 @@ class Examples:
     drop_unknown: bool
     origin: Path | str
     title: str
+    allow_unknown: bool = False
 
     def truncating_tokenizer(self) -> tuple[Tokenizer, int]:
         """Open the tokenizer, which cuts the longer text first; return also the id of [UNK]."""
@@ -109,6 +111,9 @@ def write_store(task: str, examples: Examples, encoded: Encoded, output: Path | 
     """
     table, rows, folder = examples.table, encoded.rows, examples.tokenizer_dir
     dropped = {reason: count for reason, count in encoded.dropped.items() if count}
+    shares = coverage(table, folder)
+    # What is left out for it counts as left out, and an error names a language without a rest.
+    require_known(shares, folder, examples.allow_unknown or examples.drop_unknown)
     if not rows:
         left_out = dropped or "nothing"
         problem = f"none of {table.num_rows} examples is left to encode; left out: {left_out}"
@@ -125,6 +130,7 @@ def write_store(task: str, examples: Examples, encoded: Encoded, output: Path | 
         "pad_id": special_id(open_tokenizer(folder), "[PAD]", folder),
         "options": shared | dict(encoded.options),
         "dropped": dropped,
+        "coverage": shares,
         "examples": _count_by_language(table, rows, dropped, output),
     }
     save_arrays(output, encoded.arrays | strings, meta)

@@ -1,7 +1,7 @@
 """Sentences of words, with a tag each or a dependency tree, as token stores."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ from mbert_atlas.corpora.ner import entity_tags
 from mbert_atlas.corpora.universal_dependencies import RELATIONS, UPOS
 from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
 from mbert_atlas.errors import DataError
+from mbert_atlas.tokenizer import prefixed, word_prefix
 
 Ints = npt.NDArray[np.int32]
 NO_LABEL = -100
@@ -115,9 +116,10 @@ def _encoded_sentences(
     They are: its number, token ids, the word of each token, and the first token of each of its
     words, as many as in ``lengths``; -1 for none.
     """
+    prefix = word_prefix(tokenizer, examples.tokenizer_dir)
     for first_row, part in in_chunks(examples.table, examples.title):
         forms = part.column("forms").to_pylist()
-        encodings = tokenizer.encode_batch(forms, is_pretokenized=True)
+        encodings = tokenizer.encode_batch(prefixed(forms, prefix), is_pretokenized=True)
         for row, encoding in enumerate(encodings, first_row):
             words = np.array([NO_WORD if n is None else n for n in encoding.word_ids], np.int32)
             seen, places = np.unique(words, return_index=True)
@@ -165,19 +167,27 @@ def _lone_symbols(tokenizer: Tokenizer) -> dict[str, list[int]]:
     return {} if symbol is None else {"lone_symbols": [symbol]}
 
 
+def _marks_first_words(tokenizer: Tokenizer, subwords: Sequence[str]) -> bool:
+    """Return whether U+2581 is also at the first word of a text, unlike in Gemma's tokenizer."""
+    words = (word for word in subwords if word.startswith(WORD_BOUNDARY) and len(word) > 3)
+    text = next(words, WORD_BOUNDARY).removeprefix(WORD_BOUNDARY) or "a"
+    first = tokenizer.encode(text, add_special_tokens=False).tokens[:1]
+    return bool(first) and first[0].startswith(WORD_BOUNDARY)
+
+
 def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDArray[np.bool_]:
     """Return which subwords continue a word, shape ``(vocabulary,)``.
 
     WordPiece marks them by ``##``, SentencePiece the others by U+2581. Raises a DataError if there
-    is neither mark.
+    is neither mark, or the first word of a text has none.
     """
     subwords = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
     continuation = np.array([subword.startswith("##") for subword in subwords])
     begins = np.array([subword.startswith(WORD_BOUNDARY) for subword in subwords])
-    if begins.any():
+    if begins.any() and _marks_first_words(tokenizer, subwords):
         return ~begins
     if not continuation.any():
-        problem = "no subword begins with ## or U+2581, the marks of whether it continues a word"
+        problem = "not all words have ## or U+2581, the marks of whether a subword continues one"
         fix = "label the first subword of each word, or whole texts, or take another tokenizer"
         raise DataError(tokenizer_dir, "tokenizer.json", problem, fix)
     return continuation

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, create_model
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.checks import check_config
-from mbert_atlas.config.merging import merge
+from mbert_atlas.config.merging import mapping_at, merge, with_last_source
 from mbert_atlas.config.mistakes import Mistake, check_name, gathering, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED, prepared
@@ -78,6 +78,11 @@ def read_config(
     if values:  # in a module of another workflow its files have keys for others, too
         below = {key: item for key, item in below.items() if key in values}
     values = merge(below, values)
+    if encoders := mapping_at(values, "encoders"):
+        values["encoders"] = {
+            name: with_last_source(item, [mapping_at(it, "encoders", name) for it in contents])
+            for name, item in encoders.items()
+        }
     papers = _selected(values)
     with gathering() as mistakes:
         for paper in values["papers"] if isinstance(values.get("papers"), list) else ():

@@ -129,6 +129,8 @@ class Files:
             return path("shipped", encoder=encoder)
         if item.scratch or item.changed:
             return path("encoder", encoder=encoder)
+        if item.folder and not (Path(item.folder) / "tokenizer.json").exists():
+            return path("converted", encoder=encoder)
         return item.folder or path("download", path=self.snapshot(encoder))
 
     def snapshot(self, name: str) -> str:
@@ -145,6 +147,10 @@ class Files:
                 return self.tokenizer(item.scratch.tokenizer_of)
             return path("tokenizer", encoder=encoder)
         return path("extended", encoder=encoder) if item.changed else self.encoder(encoder)
+
+    def allows_unknown(self, encoder: str) -> bool:
+        """Return whether a tokenizer may lack a language; the papers' encoders are as they are."""
+        return self.config.comparable or self.config.encoders[encoder].allow_unknown
 
     def tokenised_by(self, encoder: str) -> str:
         """Return the encoder under whose name texts are tokenised: the tokenizer's first one."""

@@ -30,7 +30,7 @@ def full_name(plan: Files, model: str, encoder: str) -> dict[str, str]:
     if item.scratch:
         size = item.scratch.pretraining.hidden_size
         return {"label": f"{name} of hidden size {size}, pretrained from scratch", "config": ""}
-    folder = plan.encoder(encoder).replace("<downloads>", plan.config.downloads)
+    folder = item.folder or plan.encoder(encoder).replace("<downloads>", plan.config.downloads)
     is_read = item.hub or item.folder
     return {"label": name, "config": f"{folder}/config.json" if is_read else ""}
 

@@ -10,6 +10,9 @@ Part = Literal["head", "pooler", "layers", "layer", "tokenizer"]
 TOKENIZERS = ("WordPiece", "Unigram")
 """Kinds of tokenizers whose subwords show whether they begin a word, and can be extended."""
 
+PRETRAINED = ("bert", "xlm-roberta")
+"""Families whose language-model heads are read, fitted and trained."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -19,6 +22,9 @@ class Facts:
     head: bool  # a language-model head that was trained
     pooler: bool  # a pooler that was trained
     tokenizer: str  # kind of the tokenizer's model, as in tokenizer.json
+    family: str = "bert"  # `model_type` of transformers
+    positions: int | None = None  # the longest text in subwords; none: not stated, or no limit
+    scripts: frozenset[str] | None = None  # with a letter in the vocabulary; none: not known
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,11 @@ class Need:
     def unmet(self, facts: Facts) -> tuple[str, str] | None:
         """Return what an encoder lacks and what to do instead, as clauses; none: nothing."""
         name, layers = f"the encoder {self.encoder!r}", facts.layers
+        is_trainable = facts.family in PRETRAINED
         match self.part:
+            case "head" | "tokenizer" if not is_trainable:
+                problem = f"{name} is of {facts.family}, whose language-model head is not read"
+                return problem, f"take an encoder of {' or '.join(PRETRAINED)}"
             case "head" if not facts.head:
                 problem = f"{name} has no language-model head, and predicted tokens need one"
                 return problem, f"write `encoders.{self.encoder}.language_model_head: fitted`"

@@ -12,6 +12,7 @@ PATHS = {
     "table": "<results>/data/{dataset}.parquet",
     "language_card": "<results>/data/{dataset}/{language}.card.json",
     "tokenizer": "<results>/encoders/{encoder}/tokenizer",
+    "converted": "<results>/encoders/{encoder}/converted",
     "extended": "<results>/encoders/{encoder}/extended",
     "shipped": "<results>/encoders/{encoder}/shipped",
     "encoder": "<results>/encoders/{encoder}/model",

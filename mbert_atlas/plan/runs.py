@@ -8,6 +8,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS, Protocol
@@ -105,10 +106,13 @@ class RunTable:
         return iter(self._by_id.values())
 
     def __getitem__(self, run_id: str) -> Run:
-        """Return the run of that id; if there is none, an AtlasError names those that exist."""
+        """Return the run of that id; if there is none, an AtlasError names those like it."""
         if run_id not in self._by_id:
-            ids = ", ".join(sorted(self._by_id)) or "none"
-            raise AtlasError(f"config, key runs: no run {run_id!r}; there are {ids}.")
+            ids = sorted(self._by_id)
+            like = [*get_close_matches(run_id, ids, 3), *(i for i in ids if i.startswith(run_id))]
+            near = list(dict.fromkeys(like))[:5]
+            fix = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(ids)}."
+            raise AtlasError(f"config, key runs: no run {run_id!r}; {fix}")
         return self._by_id[run_id]
 
     def get(self, family: str, language: str | None, protocol: Protocol) -> Run:

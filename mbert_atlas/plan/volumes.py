@@ -24,6 +24,11 @@ _SUBWORDS_OF_SENTENCE = 25.0
 _BYTES_OF_SUBWORD = 4.0  # of running text in a compressed table; an int32 in a token store
 _UNPACKED = {".bz2": 4, ".gz": 3, ".xz": 4, ".zip": 3}  # bytes of text per byte of a packed file
 _COLUMNS = ("corpus", "split", "examples", "subwords", "bytes")
+_SHAPE_KEYS = {
+    **{"num_hidden_layers": "layers", "hidden_size": "width", "intermediate_size": "inner"},
+    **{"n_layers": "layers", "dim": "width", "hidden_dim": "inner", "vocab_size": "vocabulary"},
+}
+"""Keys of an encoder's configuration, those of DistilBERT last."""
 MINIATURE_WORDS = 120
 """Concepts of the miniature, all of which its dictionaries have."""
 _MINIATURE_SIZES = {
@@ -157,8 +162,8 @@ class Volumes:
             return replace(old, vocabulary=old.vocabulary + (more.pieces or more.vocabulary_size))
         config = Path(self.plan.resolved(self.plan.encoder(name))) / "config.json"
         values = read_json(config) if config.exists() else {}  # not fetched yet
-        keys = ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
-        return Shape(*(int(values[key]) for key in keys if key in values))
+        fields = {_SHAPE_KEYS[key]: int(item) for key, item in values.items() if key in _SHAPE_KEYS}
+        return Shape(**fields)
 
     def model(self, path: str) -> Shape | None:
         """Return the size of the model in a folder, if there is one."""

@@ -368,7 +368,9 @@ def _download_snapshot(
 
 def _require_whole(names: Collection[str], folder: Path) -> None:
     """Check that a snapshot has a config, safetensors weights and a tokenizer."""
-    missing = [name for name in ("config.json", "model.safetensors") if name not in names]
+    weights = {"model.safetensors", "model.safetensors.index.json"} & {*names}
+    missing = [] if "config.json" in names else ["config.json"]
+    missing += [] if weights else ["model.safetensors"]
     if not ({"tokenizer.json", "vocab.txt"} & {*names} or fnmatch.filter(names, "*.model")):
         missing.append("tokenizer.json or vocab.txt or *.model")
     if missing:

@@ -23,7 +23,7 @@ from mbert_atlas.files import SUMS, read_sums
 
 SNAPSHOT_FOLDER = "hf"
 """First part of the path of every hub snapshot."""
-SNAPSHOT_PATTERNS = ("*.json", "*.txt", "*.model", "model.safetensors")
+SNAPSHOT_PATTERNS = ("*.json", "*.txt", "*.model", "model.safetensors", "model-*.safetensors")
 """Top-level files of a hub model that an encoder needs; weights as safetensors only."""
 
 _MODELS = "mbert_atlas/sources/register.py"

@@ -18,7 +18,7 @@ from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import write_encoder
-from mbert_atlas.encoders.masks import additive_mask
+from mbert_atlas.encoders.masks import attention_mask
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, write_json
@@ -207,7 +207,9 @@ class EncoderWithHead(nn.Module):
     def inputs(self, batch: Batch) -> Batch:
         """Return what of a batch the encoder takes."""
         inputs = {name: batch[name] for name in self._inputs if name in batch}
-        return inputs | {"attention_mask": additive_mask(batch["attention_mask"])}
+        return inputs | {
+            "attention_mask": attention_mask(self.encoder.config, batch["attention_mask"])
+        }
 
     def features(self, batch: Batch) -> torch.Tensor:
         """Return what heads see before dropout, ``(m, dims)``: a row per text or position.

@@ -18,9 +18,10 @@ from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import create_array
 from mbert_atlas.config.training import LOSSES, Adjustment
+from mbert_atlas.encoders.folders import weight_files
 from mbert_atlas.encoders.hidden_states import Aggregation, padding_id, pool_words
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
-from mbert_atlas.encoders.masks import additive_mask
+from mbert_atlas.encoders.masks import attention_mask
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.errors import DataError
@@ -45,9 +46,8 @@ def alignment_terms(
     The loss of aligned pairs and the regulariser of English, float32 scalars, in the encoder's last
     layer; without a ``reference`` in the batch the regulariser is zero.
     """
-    hidden = encoder(
-        input_ids=batch["input_ids"], attention_mask=additive_mask(batch["attention_mask"])
-    ).last_hidden_state.float()
+    mask = attention_mask(encoder.config, batch["attention_mask"])
+    hidden = encoder(input_ids=batch["input_ids"], attention_mask=mask).last_hidden_state.float()
     words = (
         [batch[f"{side}_{name}"] for name in ("start", "end", "row", "places")]
         for side in ("source", "target")
@@ -179,7 +179,9 @@ def open_sample(
     sizes = {"hidden_size": int(model.config.hidden_size), "padding": padding_id(model)}
     examples = AlignedSentences(bitext, pairs, rows, specification, **sizes)
     trim(model, examples.subwords)
-    fingerprint = examples.fingerprint(specification, sha256_of(encoder / "model.safetensors"))
+    fingerprint = examples.fingerprint(
+        specification, "".join(map(sha256_of, weight_files(encoder)))
+    )
     if specification.regulariser:
         path = folder / f"reference-{fingerprint[:16]}.npy"
         examples.reference = _open_reference(model, examples, specification, path)

@@ -12,6 +12,7 @@ from mbert_atlas import tasks
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import HeadOptions, Optimisation
+from mbert_atlas.encoders.families import positions_of
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.parts import parts_of, reinitialise
 from mbert_atlas.encoding.lone_symbols import with_characters
@@ -153,8 +154,12 @@ def train_only(encoder: Any, layers: TrainedLayers) -> None:
     elif layers != "all":
         encoder.requires_grad_(False)
         if layers != "none":
-            for part in (encoder.pooler, *parts_of(encoder, layers, "trained_layers")):
-                part.requires_grad_(True)
+            for part in (
+                getattr(encoder, "pooler", None),
+                *parts_of(encoder, layers, "trained_layers"),
+            ):
+                if part is not None:
+                    part.requires_grad_(True)
 
 
 def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
@@ -168,8 +173,8 @@ def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
         raise DataError(path, "meta.json, key task", problem, "encode it again")
     require_tokenizer(path, store.meta["tokenizer"], encoder)
     longest = int(store.ragged("input_ids").lengths.max())
-    positions = read_json(encoder / "config.json")["max_position_embeddings"]
-    if longest > positions:
+    positions = positions_of(read_json(encoder / "config.json"))
+    if positions is not None and longest > positions:
         problem = f"an example has {longest} subwords, but {encoder} takes {positions} at most"
         raise DataError(path, "max_length", problem, "encode with a smaller max_length")
     return store

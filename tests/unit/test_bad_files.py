@@ -246,8 +246,14 @@ def question(number: int = 1, start: int = 0, text: str = "Anna", **more: Any) -
     return {"id": f"q{number}", "question": "Who?", "answers": answers} | more
 
 
-def tree(number: int = 1, form: str = "cat", tag: str = "NOUN", head: str = "0") -> str:
-    return f"# sent_id = {number}\n1\t{form}\t_\t{tag}\t_\t_\t{head}\troot\t_\t_\n\n"
+def tree(
+    number: int = 1,
+    form: str = "cat",
+    tag: str = "NOUN",
+    head: str = "0",
+    relation: str = "root",
+) -> str:
+    return f"# sent_id = {number}\n1\t{form}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t_\n\n"
 
 
 def cyrillic_tree(number: int) -> str:
@@ -283,8 +289,12 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "ner: cut": (ner(lzma.compress(b"a\tO\n" * 99)[:-20], name="x.xz"), "x.xz", "cut .*fetches"),
     "ner: script": (ner(f"{CYRILLIC}\tO\n", script="Latn"), "language en", SCRIPT),
     "nli: label": (nli(record(1, "maybe"), "multinli"), "x.tsv, line 1", "'maybe'.*correct the"),
-    "nli: json": (nli("{\n", "multinli"), "x.tsv, line 1", "not a MultiNLI record.*fetch the file"),
-    "nli: key": (nli("{}\n", "multinli"), "x.tsv, line 1", "KeyError: 'pairID'.*fetch the file"),
+    "nli: json": (nli("{\n", "multinli"), "x.tsv, line 1", "not JSON.*fetch the file"),
+    "nli: key": (
+        nli("{}\n", "multinli"),
+        "x.tsv, line 1",
+        "pairID: Field required.*fetch",
+    ),
     "nli: twice": (nli(record(1) * 2, "multinli"), "x.tsv, line 2", "'p1' was already.*remove one"),
     "nli: header": (nli("a\tb\n", "xnli"), "x.tsv, line 1", "the header lacks pairID.*check"),
     "nli: short": (nli(XNLI + "en\tneutral\ta\n", "xnli"), "x.tsv, line 2", f"3 tab.*{MUCH}.*corr"),
@@ -302,7 +312,8 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "qa: answers": (questions(squad(question(answers=[]))), "question q1", "no answer.*with answ"),
     "qa: layout": (questions({"data": 1}), "x.json, key data", "not in the layout.*fetch the file"),
     "qa: type": (questions(squad(question(id=7))), "paragraphs.0.qas.0.id", "layout of SQuAD.*cor"),
-    "qa: json": (questions("{"), "x.json", "not in the layout.*fetch the file again"),
+    "qa: json": (questions("{"), "x.json, line 1", "not JSON.*fetch the file again"),
+    "qa: depth": (questions('{"data": ' + "[" * 5000), "x.json", "nested too deeply.*correct it"),
     "qa: none": (questions(squad()), "x.json, language en", "no question left.*correct the lang"),
     "qa: script": (
         questions(squad(question(text="с"), context=CYRILLIC), script="Latn"),
@@ -317,6 +328,24 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "ud: columns": (treebank("1\ta\n\n"), "conllu, line 1", "2 tab-separated.*correct the line"),
     "ud: stray tab": (treebank(tree(form="a\tb")), "conllu, line 2", "11 tab-sep.*correct the"),
     "ud: tag": (treebank(tree(tag="NUON")), "conllu, line 2", "'NUON' is not one of.*correct"),
+    "ud: no tag": (treebank(tree(tag="_")), "conllu, line 2", "the word has no UPOS tag.*correct"),
+    "ud: dobj": (
+        treebank(tree(relation="dobj")),
+        "line 2",
+        "'dobj' is a.*of UD v1.*2.0 on",
+    ),
+    "ud: v1 relation": (
+        treebank(tree(relation="auxpass:x")),
+        "line 2",
+        "'auxpass' is a rel",
+    ),
+    "ud: relation": (treebank(tree(relation="nsbj:pass")), "line 2", "'nsbj' is.*mean 'nsubj'"),
+    "ud: case": (treebank(tree(relation="ROOT")), "line 2", "'ROOT' is.*mean 'root'"),
+    "ud: no relation": (
+        treebank(tree(relation="_")),
+        "line 2",
+        "'_' is not one of the 37.*cor",
+    ),
     "ud: v1": (treebank(tree(tag="CONJ")), "conllu, line 2", "a tag of UD v1.*from 2.0 on"),
     "ud: head": (treebank(tree(head="x")), "conllu, line 2", "head 'x' is not a number.*correct"),
     "ud: tree": (treebank(tree(head="1")), "conllu, line 1", "0 roots, not 1.*correct it"),
@@ -457,6 +486,16 @@ FEW_BAD: dict[str, tuple[Run, str, str]] = {
         "an empty form or relation",
         "en_x-ud-test.conllu, line 602",
     ),
+    "ud without a tag": (
+        treebank("".join(map(tree, range(GOOD))) + tree(GOOD, tag="_")),
+        "the word has no UPOS tag",
+        "en_x-ud-test.conllu, line 602",
+    ),
+    "ud of version 1": (
+        treebank("".join(map(tree, range(GOOD))) + tree(GOOD, relation="dobj")),
+        "… is a relation of UD v1",
+        "en_x-ud-test.conllu, line 602",
+    ),
     "dictionary": (dictionary("a b\n" * GOOD + "a\n"), "… words, not two", "en-ru.txt, line 201"),
     "texts": (texts(b"a\n" * GOOD + b"\xe7\n"), "not UTF-8", "x.txt, line 201"),
     "bitext": (
@@ -479,6 +518,77 @@ FEW_BAD: dict[str, tuple[Run, str, str]] = {
         "values.csv, line 202",
     ),
 }
+
+
+BAD_JSON = {  # a value in JSON -> the reason why its row is bad
+    "7": "valid string",
+    "3.5": "valid string",
+    "true": "valid string",
+    "[]": "valid string",
+    "{}": "valid string",
+    "NaN": "valid string",
+    '"a\\ud800b"': "half a surrogate pair",
+    "[" * 400 + "]" * 400: "valid string",
+    "9" * 5000: "valid string",
+}
+FIELDS = {"multinli": ["pairID", "sentence1", "sentence2", "gold_label", "genre"]}
+FIELDS |= {"squad": ["id", "question"]}
+PLACEHOLDER = "of this field"
+
+
+def with_value(format: str, field: str, value: str) -> tuple[Run, str]:
+    """A reader of good rows and one with a value in a field, and where it is."""
+    if format == "multinli":
+        bad = record(GOOD, **{field: PLACEHOLDER}).replace(json.dumps(PLACEHOLDER), value)
+        return nli("".join(map(record, range(GOOD))) + bad, format), f"x.tsv, line {GOOD + 1}"
+    rows = [*map(question, range(GOOD)), question(GOOD) | {field: PLACEHOLDER}]
+    content = json.dumps(squad(*rows)).replace(json.dumps(PLACEHOLDER), value)
+    return questions(content), f"x.json, key data.0.paragraphs.0.qas.{GOOD}.{field}"
+
+
+@pytest.mark.parametrize("value", BAD_JSON)
+@pytest.mark.parametrize(("format", "field"), [(one, key) for one in FIELDS for key in FIELDS[one]])
+def test_json_of_another_type_is_a_bad_row(
+    tmp_path: Path, format: str, field: str, value: str
+) -> None:
+    run, place = with_value(format, field, value)
+    run(tmp_path)
+    assert len(pa.parquet.read_table(outputs(tmp_path)[0])) == GOOD
+    (listed,) = card_of(tmp_path)["first_bad_rows"]
+    assert place in listed
+    assert BAD_JSON[value] in listed
+
+
+@pytest.mark.parametrize(
+    "line", ["[" * 100_000, "9" * 5000, "null", "[1]", '"text"', "{'a': 1}", "{}", '{"a": 1} {}']
+)
+def test_json_lines_that_are_no_record(tmp_path: Path, line: str) -> None:
+    nli("".join(map(record, range(GOOD))) + line + "\n", "multinli")(tmp_path)
+    (listed,) = card_of(tmp_path)["first_bad_rows"]
+    assert f"x.tsv, line {GOOD + 1}" in listed
+
+
+@pytest.mark.parametrize("start", ["9" * 5000, "9" * 30, "1.5", "true", "null", '"0"', "-1", "1e9"])
+def test_places_of_answers_that_are_no_place(tmp_path: Path, start: str) -> None:
+    bad = json.dumps(question(GOOD)).replace('"answer_start": 0', f'"answer_start": {start}')
+    content = json.dumps(squad(*map(question, range(GOOD)), {}))
+    questions(content.replace("{}", bad))(tmp_path)
+    assert len(card_of(tmp_path)["first_bad_rows"]) == 1
+
+
+def test_a_bad_context_costs_its_questions(tmp_path: Path) -> None:
+    content: Any = squad(*map(question, range(GOOD)))
+    bad = {"context": 7, "qas": [question(GOOD), question(GOOD + 1)]}
+    content["data"][0]["paragraphs"].append(bad)
+    questions(content)(tmp_path)
+    assert sum(card_of(tmp_path)["dropped"].values()) == 2
+
+
+def test_bytes_that_are_no_utf8_cost_their_question(tmp_path: Path) -> None:
+    content = json.dumps(squad(*map(question, range(GOOD)), question(GOOD, question="Wxo?")))
+    run = qa(content.encode().replace(b"Wxo", b"W\xe7o"))
+    run(tmp_path)
+    assert f"qas.{GOOD}.question" in card_of(tmp_path)["first_bad_rows"][0]
 
 
 @pytest.mark.parametrize("name", FEW_BAD)

@@ -76,7 +76,7 @@ def test_squad(tmp_path: Path) -> None:
         (squad(question("q", ("Anna", 2), ("Köln", 15))), "question q: answer not at its place"),
         (squad(question("q", ("", 2))), "question q: answer not at its place"),
         (squad(question("q", ("Anna", 2), text=" ")), r"no question left of 1 \({'empty question'"),
-        ('{"data": [', "x.json: not in the layout of SQuAD 1.1 .*EOF"),
+        ('{"data": [', "x.json, line 1: not JSON"),
         ('{"data": [{"title": "A"}]}', r"key data\.0\.paragraphs: not in the layout .*required"),
         ("[]", "not in the layout of SQuAD"),
     ],

@@ -11,7 +11,12 @@ from reading import mirrored, needs_mirror, read_table, tar_gzip
 
 from mbert_atlas.corpora import universal_dependencies
 from mbert_atlas.corpora.jobs import CorpusFile
-from mbert_atlas.corpora.universal_dependencies import UPOS, Sentence, parse_conllu
+from mbert_atlas.corpora.universal_dependencies import (
+    RELATIONS,
+    UPOS,
+    Sentence,
+    parse_conllu,
+)
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import open_text
 from mbert_atlas.schemas import SENTENCES
@@ -55,6 +60,11 @@ words = st.text(
 ).filter(lambda word: word.strip() == word)
 
 
+relations = st.builds(
+    "{}{}".format, st.sampled_from(RELATIONS), words.map(":{}".format) | st.just("")
+)
+
+
 @st.composite
 def trees(draw: st.DrawFn) -> list[tuple[str, str, int, str]]:
     """Words with tag, head and relation; heads make a tree, in any word order."""
@@ -64,7 +74,7 @@ def trees(draw: st.DrawFn) -> list[tuple[str, str, int, str]]:
     for place in range(1, size):
         heads[order[place]] = order[draw(st.integers(0, place - 1))]
     return [
-        (draw(words), draw(st.sampled_from(sorted(UPOS))), heads[word], draw(words))
+        (draw(words), draw(st.sampled_from(sorted(UPOS))), heads[word], draw(relations))
         for word in range(1, size + 1)
     ]
 

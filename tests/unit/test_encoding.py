@@ -209,7 +209,8 @@ NEED_TORCH = {
     "word_pair_distances",
     "word_vectors",
 }
-NEED_TRANSFORMERS = {"train_tokenizer"}  # to write a tokenizer's files
+# To write a tokenizer's files:
+NEED_TRANSFORMERS = {"convert_encoder", "fetch_encoder", "train_tokenizer"}
 JOBS = {
     path.stem: ast.parse(path.read_text(encoding="utf-8"))
     for path in (ROOT / "workflow/scripts").rglob("*.py")

@@ -118,5 +118,22 @@ def test_the_command_line_lists_runs_and_names_mistakes(tmp_path, monkeypatch, c
     mine.write_text("a:\n  - 1\n b: 2\n")
     with pytest.raises(SystemExit, match=rf"^{mine}, line 3: not YAML"):
         main(["check", "config/demo.yaml", str(mine)])
-    with pytest.raises(SystemExit, match=r"^config, key runs: no run 'nlj'"):
+    with pytest.raises(SystemExit, match=r"^config, key runs: no run 'nlj'; did you mean nli"):
         main(["show", "nlj", "--configfile", "config/demo.yaml"])
+
+
+def test_runs_that_begin_likewise_are_suggested(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit, match=r"no run 'pos'; did you mean .*pos-en.*\?$"):
+        main(["show", "pos", "--configfile", "config/demo.yaml"])
+
+
+def test_a_check_looks_for_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    path = tmp_path / "mine.yaml"
+    path.write_text("mirror: /no/such\nencoders:\n  mbert: {folder: /no/such}\n")
+    with pytest.raises(SystemExit) as caught:
+        main(["check", "config/demo.yaml", str(path)])
+    message = str(caught.value)
+    assert f"{path}, line 1, key mirror: there is no folder /no/such" in message
+    assert f"{path}, line 3, key encoders.mbert.folder: /no/such: there is no such fol" in message

@@ -1,5 +1,6 @@
 """What artifacts need of an encoder: known from its files or config, checked before any job."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -9,28 +10,39 @@ import pytest
 import torch
 from configs import LANGUAGES, ROOT, config
 from tiny_models import make_encoder, make_tokenizer
-from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    DistilBertConfig,
+    DistilBertModel,
+)
 
 from mbert_atlas import papers
+from mbert_atlas.corpora.scripts import scripts_in
+from mbert_atlas.encoders.families import positions_of
 from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.encoders.unigram import train_unigram
 from mbert_atlas.errors import DataError
 from mbert_atlas.plan.needs import Facts, Need
 from mbert_atlas.plan.plan import Plan
-from workflow.needs import check_needs
+from workflow.needs import TEXT_TASKS, check_needs, runs_of
 
+SCRIPTS = frozenset(["Hans", "Hant", "Jpan", "Kore", "Latn"])
 PARTS = ("head", "pooler", "layers", "tokenizer")
 SIZES = {"vocab_size": 19, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
 
 
 def test_facts_come_from_the_headers_of_the_files(tmp_path: Path) -> None:
     tokenizer = make_tokenizer(tmp_path)
-    assert facts_of(make_encoder(tmp_path, tokenizer)) == Facts(2, False, True, "WordPiece")
+    found = facts_of(make_encoder(tmp_path, tokenizer))
+    assert found == Facts(2, False, True, "WordPiece", "bert", 64, SCRIPTS)
     for kind, pooler in ((BertForPreTraining, True), (BertForMaskedLM, False)):
         shape = BertConfig(num_hidden_layers=3, **SIZES)
         save_encoder(kind(shape), tokenizer, tmp_path / kind.__name__)
-        assert facts_of(tmp_path / kind.__name__) == Facts(3, True, pooler, "WordPiece")
+        found = facts_of(tmp_path / kind.__name__)
+        assert found == Facts(3, True, pooler, "WordPiece", "bert", 512, SCRIPTS)
 
 
 def test_a_model_without_a_head_predicts_nothing(tmp_path: Path) -> None:
@@ -62,9 +74,31 @@ def test_what_an_encoder_lacks_is_one_sentence(need: Need, sentence: str) -> Non
 
 
 def plan_of(folder: Path | None, **changes: Any) -> Plan:
-    encoders = {"mbert": {"hub": None, "folder": str(folder)}} if folder else {}
+    here = {"hub": None, "folder": str(folder), "allow_unknown": True}
+    encoders = {"mbert": here} if folder else {}
+    if folder:  # only the checks read it
+        with_positions(folder, 512)
     changed = {"papers": papers.names(), "encoders": encoders, "comparable": False, **changes}
     return Plan(config(**changed), LANGUAGES, home=ROOT)
+
+
+def labelling(plan: Plan, texts: bool = False) -> list[str]:
+    """The targets of artifacts whose runs of this encoder label words only, or texts, too."""
+    asked = {name for part in ("head", "layers", "layer", "pooler") for name in needing(plan, part)}
+    found = []
+    for paper, item in plan.shown(""):
+        runs = [run for run in runs_of(plan, [(paper, item.name)]) if run.base == "mbert"]
+        tasks = {run.task for run in runs if run.kind == "finetuning"}
+        if runs and bool(tasks & TEXT_TASKS) == texts:
+            found.append(f"{paper}_{item.name}")
+    return [name for name in found if name not in asked]
+
+
+def with_positions(folder: Path, count: int, **changes: Any) -> Path:
+    path = folder / "config.json"
+    changes["max_position_embeddings"] = count
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return folder
 
 
 def needing(plan: Plan, part: str) -> list[str]:
@@ -103,7 +137,13 @@ def test_a_fitted_head_is_enough_and_encoders_on_the_hub_are_not_known(tmp_path:
     bare = plan_of(folder)
     with pytest.raises(DataError, match="no language-model head"):
         check_needs(bare, needing(bare, "head"))
-    head = {"hub": None, "folder": str(folder), "language_model_head": "fitted"}
+    head = {
+        "hub": None,
+        "folder": str(folder),
+        "allow_unknown": True,
+        "language_model_head": "fitted",
+    }
+    head["allow_unknown"] = True
     check_needs(plan_of(None, encoders={"mbert": head}), needing(bare, "head"))
     with pytest.raises(DataError, match=r"no trained pooler.*pooling: mean` or `cls`"):
         check_needs(bare, needing(bare, "pooler"))
@@ -114,6 +154,55 @@ def test_a_fitted_head_is_enough_and_encoders_on_the_hub_are_not_known(tmp_path:
         check_needs(plan, ["all"])
 
 
+def test_texts_that_are_longer_than_the_encoder_takes(tmp_path: Path) -> None:
+    plan = plan_of(make_encoder(tmp_path, make_tokenizer(tmp_path)))
+    target = labelling(plan)[0]
+    check_needs(plan, [target])
+    with_positions(tmp_path / "encoder", 100)
+    with pytest.raises(DataError, match=r"encodings.\S+max_length: \d+ subwords.*takes 100; write"):
+        check_needs(plan, [target])
+    roberta = {"pad_token_id": 1, "model_type": "roberta"}
+    positions = [
+        positions_of({"max_position_embeddings": 514, **changes})
+        for changes in (roberta, roberta | {"model_type": "bert"}, {"model_type": "xlm-roberta"})
+    ]
+    assert positions == [512, 514, 512]
+    assert positions_of({"model_type": "bert"}) is None
+
+
+def test_encoders_without_a_pooler_or_a_head_that_is_read(tmp_path: Path) -> None:
+    tokenizer, folder = make_tokenizer(tmp_path), tmp_path / "encoder"
+    sizes = {"vocab_size": 19, "dim": 8, "n_heads": 2, "hidden_dim": 8, "n_layers": 12}
+    save_encoder(DistilBertModel(DistilBertConfig(**sizes)), tokenizer, folder)
+    plan = plan_of(folder)
+    words = labelling(plan)
+    assert len(words) > 5
+    check_needs(plan, words)
+    for target in labelling(plan, texts=True)[:2]:
+        with pytest.raises(DataError, match=r"texts are classified through a pooler.*distilbert"):
+            check_needs(plan, [target])
+    with pytest.raises(DataError, match="is of distilbert, whose language-model head is not read"):
+        check_needs(plan, needing(plan, "head"))
+    fitted = {
+        "hub": None,
+        "folder": str(folder),
+        "allow_unknown": True,
+        "language_model_head": "fitted",
+    }
+    with pytest.raises(DataError, match="no head is fitted on encoders of distilbert"):
+        check_needs(plan_of(None, encoders={"mbert": fitted}), words)
+
+
+def test_scripts_without_a_letter_in_the_vocabulary(tmp_path: Path) -> None:
+    folder = with_positions(make_encoder(tmp_path, make_tokenizer(tmp_path)), 512)
+    encoder = {"hub": None, "folder": str(folder)}
+    target = labelling(plan_of(folder))[0]
+    with pytest.raises(DataError, match=r"no letter of \w+ \(\w+\).*write `allow_unknown: true`"):
+        check_needs(plan_of(None, encoders={"mbert": encoder}), [target])
+    check_needs(plan_of(None, encoders={"mbert": encoder | {"allow_unknown": True}}), [target])
+    assert scripts_in("aя。") == {"Latn", "Cyrl"}
+
+
 def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
     """So that runs do not depend on whether files are here yet."""
     train_unigram(["the cat sees a dog , dogs see cats"] * 20, tmp_path / "tokenizer", 40)
@@ -122,6 +211,7 @@ def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
     save_encoder(BertForPreTraining(shape), tmp_path / "tokenizer", tmp_path / "encoder")
     assert facts_of(tmp_path / "encoder").tokenizer == "Unigram"
     encoder: dict[str, Any] = {"hub": None, "folder": str(tmp_path / "encoder")}
+    encoder["allow_unknown"] = True
     with pytest.raises(DataError, match=r"mbert.sentencepiece.*write `sentencepiece: true`"):
         check_needs(plan_of(None, encoders={"mbert": encoder}), ["results/x.csv"])
     # Encoders trained from scratch with its tokenizer have it, too.

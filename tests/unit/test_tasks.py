@@ -258,7 +258,7 @@ def test_tagging_drops_sentences_with_unknown_subwords(tmp_path, tokenizer_dir):
 def test_non_continuation_needs_wordpieces(tmp_path):
     write_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the"], tmp_path / "t")
     table = sentence_table([["the"]], [["DET"]])
-    with pytest.raises(DataError, match="no subword begins with ##"):
+    with pytest.raises(DataError, match="not all words have ##"):
         encode(
             "tagging",
             table,

@@ -1,8 +1,10 @@
 """Starts that cannot be meant: one sentence, a failure, no traceback, nothing written."""
 
+import re
+
 import pytest
 
-from clone import DEMO, failed, python, snakemake
+from clone import DEMO, failed, python, snakemake, succeeded
 
 pytestmark = pytest.mark.workflow
 
@@ -59,3 +61,32 @@ def test_another_folder_is_named(repository, tmp_path):
     arguments = ["all", "-n", "--snakefile", str(repository / "Snakefile")]
     done = snakemake(repository, *arguments, "--directory", str(tmp_path), timeout=600)
     assert "start Snakemake in the folder of the repository" in failed(done)
+
+
+@pytest.mark.parametrize(
+    ("offline", "sentence"),
+    [
+        ("true", r"\d+ needed files are missing and offline is set: .*xquad"),
+        ("false", r"\d+ downloads, about [\d.]+ GB, .*:\n.*MB\)"),
+    ],
+)
+def test_a_dry_run_names_the_downloads(repository, tmp_path, offline, sentence):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(f"offline: {offline}\ndownloads: {tmp_path}\ncomparable: false\n")
+    target = "results/paper/data/xquad.parquet"
+    done = snakemake(repository, target, "-n", "--configfile", str(mine), timeout=600)
+    assert re.search(sentence, succeeded(done))
+
+
+def test_predict_never_makes_its_targets(repository):
+    target = "results/demo/data/xnli.parquet"
+    output = succeeded(snakemake(repository, "predict", target, *DEMO, "-n", timeout=600))
+    assert "rule predict:" in output
+    assert re.search(r"total +1\n", output)
+
+
+def test_predict_takes_a_target(repository):
+    target = "results/demo/data/xnli.parquet"
+    done = snakemake(repository, "predict", target, *DEMO, "--cores", "1", timeout=600)
+    assert re.search(r"read_corpus.nli", succeeded(done))
+    assert not (repository / target).exists()

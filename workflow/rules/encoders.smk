@@ -26,6 +26,21 @@ rule train_tokenizer:
         "../scripts/train_tokenizer.py"
 
 
+rule convert_encoder:
+    """An encoder of a folder whose tokenizer is no tokenizer.json yet, with links to its weights."""
+    input:
+        lambda w: plan.config.encoders[w.encoder].folder,
+    output:
+        directory("<results>/encoders/{encoder}/converted"),
+    log:
+        "<results>/logs/convert_encoder/{encoder}.log",
+    localrule: True
+    params:
+        code=plan.code("convert_encoder"),
+    script:
+        "../scripts/convert_encoder.py"
+
+
 rule extend_encoder:
     """Another encoder with a larger vocabulary, not trained yet (Wang et al. 2020)."""
     input:

@@ -18,6 +18,7 @@ rule encode_examples:
         **plan.resources("encode_examples"),
     params:
         encoding=lambda w: plan.config.encodings[w.encoding].model_dump(mode="json"),
+        allow_unknown=job.allows_unknown,
         languages=job.datasets.languages,
         code=job.encoding_code,
     script:

@@ -13,5 +13,6 @@ with set_up(snakemake):
         snakemake.output[0],
         labels=labels_of(task, table, snakemake.params.languages),
         origin=snakemake.input.table,
+        allow_unknown=snakemake.params.allow_unknown,
         **options,
     )

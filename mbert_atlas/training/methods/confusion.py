@@ -19,6 +19,7 @@ from torch.nn import functional
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices, epoch_batches
 from mbert_atlas.config.methods.confusion import LanguageConfusion
+from mbert_atlas.encoders.families import family_of
 from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.tags import NO_LABEL
@@ -79,6 +80,8 @@ class LanguageUnlearning(Method):
         gradient, so that the task's optimiser leaves it out. Raises a DataError if the store is of
         another task, tokenizer or unit, or has no such paragraph.
         """
+        if not family_of(run.model.encoder.config).like_bert:
+            self._graphs = None  # see Loop
         job, model, self._job = run.job, run.model, run.job
         store = open_examples(self._path, "language_identification", job.encoder)
         kind = TextExamples if run.task.unit == "text" else TaggingExamples
