@@ -2,7 +2,8 @@
 
 Same model, weights, data, epochs, batch size, learning rate and precision, in one run, taking
 turns: the Trainer with its defaults and with batches of similar length, this loop, and this loop
-without CUDA graphs and with the embeddings of the whole vocabulary. Printed are steps and tokens
+without CUDA graphs and with the embeddings of the whole vocabulary. transformers has no parser, so
+that the Trainer trains this project's, and only with its defaults. Printed are steps and tokens
 per second, their ratio, the loss of the same batch in both, and the time of a step in the second
 half of this loop's steps, with the fraction of matrix products. On a CPU also how long bare forward
 and backward passes take over the same number of subwords without padding: only the rest can be
@@ -35,6 +36,7 @@ from transformers import (
     BertConfig,
     BertForSequenceClassification,
     BertForTokenClassification,
+    BertModel,
     DataCollatorForTokenClassification,
     PrinterCallback,
     Trainer,
@@ -44,17 +46,22 @@ from transformers import (
 from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.batching import epoch_batches
-from mbert_atlas.config.training import HeadOptions, Optimisation
+from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.encoders.precision import autocast, default_device
 from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.encoding.tags import NO_LABEL
+from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead
 from mbert_atlas.training import loop
 from mbert_atlas.training.method import Method
 
-TASKS = {"nli": (BertForSequenceClassification, 3), "tagging": (BertForTokenClassification, 17)}
+TASKS = {
+    "nli": (BertForSequenceClassification, 3),
+    "tagging": (BertForTokenClassification, 17),
+    "parsing": (BertModel, 37),
+}
 LEARNING_RATE = 5e-5
 MATRIX_PRODUCTS = r"gemm|nvjet|cutlass_|xmma|aten::(mm|addmm|bmm|baddbmm)$"
 
@@ -66,12 +73,7 @@ def main() -> None:
     logging.disable(logging.WARNING)
     vocabulary = 119_547 if gpu else 8_000
     for task in options.tasks:
-        random = np.random.default_rng(options.seed)
-        rows = make_rows(random, options, vocabulary)
-        kind, classes = TASKS[task]
-        labels = make_labels(random, rows, classes, task)
-        torch.manual_seed(options.seed)
-        model = kind(make_config(gpu, vocabulary, classes))
+        model, rows, labels = make_data(task, options, gpu, vocabulary)
         lengths = np.array([len(row) for row in rows])
         print(
             f"{task}: {torch.cuda.get_device_name() if gpu else f'CPU, {options.threads} threads'};"
@@ -83,14 +85,17 @@ def main() -> None:
         )
         with tempfile.TemporaryDirectory() as folder:
             data = (task, model, rows, labels, options, gpu)
-            contenders = {
-                "Trainer": TheirTraining(*data, Path(folder)),
-                "Trainer, by length": TheirTraining(
-                    *data, Path(folder), train_sampling_strategy="group_by_length"
-                ),
-                "this loop, all words": OurTraining(*data, trims=False),
-                "this loop": OurTraining(*data),
-            }
+            whole = OurTraining(*data, trims=False)
+            if task == "parsing":
+                contenders = {"Trainer": TheirTraining(*data, Path(folder), parser=whole)}
+            else:
+                contenders = {
+                    "Trainer": TheirTraining(*data, Path(folder)),
+                    "Trainer, by length": TheirTraining(
+                        *data, Path(folder), train_sampling_strategy="group_by_length"
+                    ),
+                }
+            contenders |= {"this loop, all words": whole, "this loop": OurTraining(*data)}
             if gpu:
                 contenders["this loop, no graphs"] = OurTraining(*data, records=False)
             report_equal_loss(contenders, options.batch_size)
@@ -117,6 +122,19 @@ def parse(gpu: bool) -> argparse.Namespace:
     return common.parse(parser, examples=12, batch_size=4, repeats=1, threads=1)
 
 
+def make_data(
+    task: str, options: argparse.Namespace, gpu: bool, vocabulary: int
+) -> tuple[torch.nn.Module, list[np.ndarray], list[Any]]:
+    """Return a model with random weights, token ids and labels."""
+    random = np.random.default_rng(options.seed)
+    rows = make_rows(random, options, vocabulary)
+    kind, classes = TASKS[task]
+    labels = make_labels(random, rows, classes, task)
+    torch.manual_seed(options.seed)
+    head = {"add_pooling_layer": False} if task == "parsing" else {}
+    return kind(make_config(gpu, vocabulary, classes), **head), rows, labels
+
+
 def make_config(gpu: bool, vocabulary: int, classes: int) -> BertConfig:
     """Return a configuration of mBERT's size for a GPU, a small one for a CPU."""
     layers, hidden = (12, 768) if gpu else (4, 256)
@@ -137,9 +155,11 @@ def make_rows(
 def make_labels(
     random: np.random.Generator, rows: list[np.ndarray], classes: int, task: str
 ) -> list[Any]:
-    """Return a label of each row, or of two in three of its subwords."""
+    """Return a label of each row, or of two in three of its subwords; of words in parsing."""
     if task == "nli":
         return list(random.integers(0, classes, len(rows)))
+    if task == "parsing":  # two in three subwords are a word's first
+        return [random.integers(0, classes, (len(row) - 2) * 2 // 3 + 1) for row in rows]
     labels = [random.integers(0, classes, len(row)) for row in rows]
     for each in labels:
         each[random.random(len(each)) < 1 / 3] = NO_LABEL
@@ -150,9 +170,16 @@ def make_labels(
 class TheirTraining:
     """Trainer and its padding collator; what does not train (logging, saving) is off."""
 
-    def __init__(self, task, model, rows, labels, options, gpu, folder, **arguments) -> None:
+    def __init__(
+        self, task, model, rows, labels, options, gpu, folder, parser=None, **arguments
+    ) -> None:
         self.model, self.options, self.gpu, self.folder = model, options, gpu, folder
-        self.arguments = arguments
+        self.arguments, self.tokenizer = arguments, None
+        if parser:
+            examples = parser.examples()
+            self.model, self.data = WithLoss(parser), range(len(rows))
+            self.collator = lambda numbers: {"batch": examples.collate(np.array(numbers))}
+            return
         subwords = [*SPECIAL_TOKENS, *(f"w{n}" for n in range(model.config.vocab_size - 5))]
         write_tokenizer(subwords, folder / "tokenizer")
         self.tokenizer = load_tokenizer(folder / "tokenizer")
@@ -201,6 +228,18 @@ class TheirTraining:
             return trainer.compute_loss(trainer.model.eval(), batch).item()
 
 
+class WithLoss(torch.nn.Module):
+    """A model of this project as the Trainer wants it: it returns its loss."""
+
+    def __init__(self, ours: OurTraining) -> None:
+        super().__init__()
+        self.model, self.objective = copy.deepcopy(ours.model), ours.task.objective()
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Return the mean loss of the batch."""
+        return {"loss": self.objective.loss(self.model, batch, self.objective.weight(batch))}
+
+
 class OurTraining:
     """The loop of this project."""
 
@@ -210,8 +249,10 @@ class OurTraining:
         self.options, self.gpu, self.records = options, gpu, records
         self.task = tasks.get(task)
         classes = model.config.num_labels
-        self.model = EncoderWithHead(copy.deepcopy(model.bert), classes, self.task, HeadOptions())
-        self.model.head.load_state_dict(model.classifier.state_dict())
+        encoder = copy.deepcopy(getattr(model, "bert", model))
+        self.model = EncoderWithHead(encoder, classes, self.task, self.task.head_options())
+        if hasattr(model, "classifier"):
+            self.model.head.load_state_dict(model.classifier.state_dict())
         if trims:
             trim(self.model.encoder, rows)
         self.rows, self.labels = rows, labels
@@ -225,6 +266,11 @@ class OurTraining:
             if self.task.unit == "text"
             else Ragged.from_rows(labels, np.int32),
         }
+        if self.task.prediction_schema is TREE_PREDICTIONS:
+            words = arrays["labels"].lengths
+            arrays["first_pieces"] = Ragged.from_rows([1 + np.arange(n) for n in words], np.int32)
+            # The first word is the root's child, the others hang on the word before.
+            arrays["heads"] = Ragged.from_rows([np.arange(n) for n in words], np.int32)
         padding = {"pad_multiple": 8, "fixed_shapes": True} if self.gpu else {}
         return self.task.examples(TokenStore(arrays, {"pad_id": 0}), **padding)
 
@@ -278,6 +324,11 @@ class BarePasses:
                 "labels": torch.zeros(count, dtype=torch.int64),
                 "positions": torch.arange(count),
             }
+            if ours.task.prediction_schema is TREE_PREDICTIONS:
+                nodes = torch.arange(shape[0] * shape[1]).view(shape)
+                scored = nodes[:, 1:].flatten()
+                batch |= {"positions": nodes, "inside": torch.ones(shape, dtype=torch.bool)}
+                batch |= {"scored": scored, "heads": 0 * scored, "labels": 0 * scored}
             self.batches.append(batch)
 
     def run(self, warm_up: bool = False) -> common.Seconds:
