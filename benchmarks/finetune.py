@@ -5,7 +5,8 @@ turns: the Trainer with its defaults and with batches of similar length, this lo
 without CUDA graphs and with the embeddings of the whole vocabulary. transformers has no parser, so
 that the Trainer trains this project's, and only with its defaults. Printed are steps and tokens
 per second, their ratio, the loss of the same batch in both, and the time of a step in the second
-half of this loop's steps, with the fraction of matrix products. On a CPU also how long bare forward
+half of this loop's steps, with the fraction of matrix products; with --widths also that of a step
+of texts of so many subwords. On a CPU also how long bare forward
 and backward passes take over the same number of subwords without padding: only the rest can be
 saved.
 
@@ -107,6 +108,7 @@ def main() -> None:
             seconds = common.take_turns(runs, options.repeats)
             report_speed(seconds, options, int(lengths.sum()))
             report_products(contenders, gpu)
+        report_widths(task, options, gpu, vocabulary)
 
 
 def parse(gpu: bool) -> argparse.Namespace:
@@ -116,6 +118,7 @@ def parse(gpu: bool) -> argparse.Namespace:
     parser.add_argument("--subwords", type=int, default=30_000 if gpu else 4_000)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--widths", nargs="*", type=int, default=[16, 32, 64, 128] if gpu else [])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
@@ -385,14 +388,12 @@ def report_speed(
         )
 
 
-class Profiled(Method):
-    """Profiles the second half of the steps, up to 30, and times them, with the profiler off."""
+class Timed(Method):
+    """Times the second half of the steps, up to 30."""
 
     def __init__(self, steps: int, gpu: bool) -> None:
         self.first, self.gpu = steps // 2, gpu
         self.last = self.first + min(30, steps - self.first - 1)
-        kind = ProfilerActivity.CUDA if gpu else ProfilerActivity.CPU
-        self.profiler = profile(activities=[kind])
         self.seconds = 0.0
 
     def add_gradients(self, model: Any, step: int) -> None:
@@ -400,11 +401,32 @@ class Profiled(Method):
         if step in (self.first, self.last) and self.gpu:
             torch.cuda.synchronize()
         if step == self.first:
-            self.profiler.start()
+            self.begin()
             self.started = time.perf_counter()
         elif step == self.last:
             self.seconds = time.perf_counter() - self.started
-            self.profiler.stop()
+            self.end()
+
+    def begin(self) -> None:
+        """Come before the first step that is timed."""
+
+    def end(self) -> None:
+        """Come after the last."""
+
+    @property
+    def step(self) -> float:
+        """The milliseconds of a step."""
+        return 1e3 * self.seconds / (self.last - self.first)
+
+
+class Profiled(Timed):
+    """Profiles these steps; the others run with the profiler off."""
+
+    def __init__(self, steps: int, gpu: bool) -> None:
+        super().__init__(steps, gpu)
+        kind = ProfilerActivity.CUDA if gpu else ProfilerActivity.CPU
+        self.profiler = profile(activities=[kind])
+        self.begin, self.end = self.profiler.start, self.profiler.stop
 
     def milliseconds(self, of: str) -> float:
         """Return the time of a step in kernels (on a CPU: operators) whose name matches."""
@@ -422,14 +444,34 @@ def report_products(contenders: dict[str, Any], gpu: bool) -> None:
             options = contender.options
             profiled = Profiled(options.examples // options.batch_size, gpu)
             contender.run(methods=[profiled])
-            step = 1e3 * profiled.seconds / (profiled.last - profiled.first)
             whole, products = (profiled.milliseconds(of) for of in ("", MATRIX_PRODUCTS))
             print(
-                f"{name}: {step:.2f} ms a step while profiled, {whole:.2f} in "
+                f"{name}: {profiled.step:.2f} ms a step while profiled, {whole:.2f} in "
                 f"{'kernels' if gpu else 'operators'}, {products:.2f} in matrix products "
-                f"({products / step:.0%})"
+                f"({products / profiled.step:.0%})"
             )
     print(flush=True)
+
+
+def report_widths(task: str, options: argparse.Namespace, gpu: bool, vocabulary: int) -> None:
+    """Print the time of a step by the number of subwords of its texts."""
+    for width in options.widths:
+        model, rows, _ = make_data(task, options, gpu, vocabulary)
+        used, random = np.concatenate([row[1:-1] for row in rows]), np.random.default_rng(width)
+        steps = 40 if gpu else 4
+        rows = [
+            np.concatenate([[2], random.choice(used, width - 2), [3]])
+            for _ in range(steps * options.batch_size)
+        ]
+        labels = make_labels(random, rows, TASKS[task][1], task)
+        line = f"{task}, a step of {options.batch_size} texts of {width} subwords:"
+        for kind, records in {"graphs": True, "no graphs": False}.items():
+            if gpu or not records:
+                timer = Timed(steps, gpu)
+                ours = OurTraining(task, model, rows, labels, options, gpu, records=records)
+                ours.run(methods=[timer])
+                line += f" {timer.step:.1f} ms ({kind})"
+        print(line, flush=True)
 
 
 if __name__ == "__main__":
