@@ -455,9 +455,10 @@ def report_products(contenders: dict[str, Any], gpu: bool) -> None:
 
 def report_widths(task: str, options: argparse.Namespace, gpu: bool, vocabulary: int) -> None:
     """Print the time of a step by the number of subwords of its texts."""
+    model, rows, _ = make_data(task, options, gpu, vocabulary)
+    used = np.concatenate([row[1:-1] for row in rows])
     for width in options.widths:
-        model, rows, _ = make_data(task, options, gpu, vocabulary)
-        used, random = np.concatenate([row[1:-1] for row in rows]), np.random.default_rng(width)
+        random = np.random.default_rng(width)
         steps = 40 if gpu else 4
         rows = [
             np.concatenate([[2], random.choice(used, width - 2), [3]])

@@ -137,7 +137,7 @@ def measured(name: str, scratch: dict[str, Any], options: argparse.Namespace) ->
     restricted = [test for test in ("wikiann-test", "xquad") if test in languages]
     changes: dict[str, Any] = {
         "run": run,
-        "encoders": {name: {"scratch": scratch}},
+        "encoders": {name: {"scratch": scratch, "allow_unknown": options.smallest}},
         "datasets": {test: {"languages": languages[test]} for test in restricted},
         "runs": {f"{task.lower()}-{name}": family(name, task, languages, seeds) for task in tasks},
     }

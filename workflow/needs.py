@@ -74,11 +74,11 @@ def runs_of(plan: Plan, chosen: Iterable[tuple[str, str]]) -> list[Run]:
     files = {file for item in makers for file in files_of(item.cells())}
     parts = {part for file in files for part in file.split("/")}
     runs = {run.id: run for run in plan.runs}
-    known = [runs[part] for part in sorted(parts & runs.keys())]
-    for run in known:
-        if run.start in runs and runs[run.start] not in known:
-            known.append(runs[run.start])
-    return known
+    behind = [runs[part] for part in sorted(parts & runs.keys())]
+    for run in behind:
+        if run.start in runs and runs[run.start] not in behind:
+            behind.append(runs[run.start])
+    return behind
 
 
 def _misfits(plan: Plan, run: Run, facts: Facts) -> Iterator[DataError]:

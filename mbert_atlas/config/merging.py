@@ -35,9 +35,9 @@ def with_last_source(values: Any, files: Sequence[Mapping[str, Any]]) -> Any:
     for part in [*files, {key: item for key, item in values.items() if merged.get(key) != item}]:
         if named := {key for key in SOURCES if part.get(key) is not None}:
             last = named
-        own = mapping_at(part, "hub")
-        is_another = own.get("repository", hub.get("repository")) != hub.get("repository")
-        hub = {**own} if is_another else {**hub, **own}
+        here = mapping_at(part, "hub")
+        is_another = here.get("repository", hub.get("repository")) != hub.get("repository")
+        hub = {**here} if is_another else {**hub, **here}
     kept = {key: item for key, item in values.items() if key not in SOURCES or key in last}
     return kept | ({"hub": hub} if isinstance(kept.get("hub"), Mapping) else {})
 

@@ -213,8 +213,8 @@ def _questions(content: bytes, place: str, bad: BadRows) -> Iterator[tuple[str, 
 
 
 def _other_layout(error: ValidationError, place: str, *keys: str | int) -> DataError:
-    own, problem = json_mistake(error)
-    where = ".".join(map(str, [*keys, *own]))
+    inner, problem = json_mistake(error)
+    where = ".".join(map(str, [*keys, *inner]))
     problem = f"not in the layout of SQuAD 1.1 ({problem})"
     fix = "fetch the file again or correct the format"
     return DataError(place, f"key {where}" if where else "", problem, fix)

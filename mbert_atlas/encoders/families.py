@@ -91,7 +91,7 @@ def positions_of(config: Mapping[str, Any]) -> int | None:
 
 
 def size_in(config: Mapping[str, Any], *names: str) -> Any:
-    """Return the first of some keys of ``config.json`` that is there; none if none is."""
+    """Return the value of the first of some keys that ``config.json`` has, if any."""
     return next((config[name] for name in names if config.get(name) is not None), None)
 
 

@@ -110,7 +110,7 @@ def project_out(directions: npt.NDArray[np.float32]) -> Change:
             "basis of them (numpy.linalg.qr)."
         )
     constant = torch.from_numpy(np.ascontiguousarray(directions, np.float32))
-    on_device = functools.cache(constant.to)
+    on_device = functools.cache(functools.partial(constant.to, non_blocking=True))
 
     def change(hidden: torch.Tensor) -> torch.Tensor:
         dtype = torch.promote_types(hidden.dtype, torch.float32)

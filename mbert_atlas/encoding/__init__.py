@@ -33,7 +33,7 @@ def encode(
     max_length: int = 128,
     drop_unknown: bool = False,
     origin: Path | str = "examples",
-    allow_unknown: bool = False,
+    allow_unknown: bool = True,
     **options: Any,
 ) -> None:
     """Write a table with ``id``, ``language`` and a task's columns as the task's token store.
@@ -43,8 +43,8 @@ def encode(
     model's outputs (None: the task's), ``origin`` the source of the table, for messages, and
     ``options`` those of the task's entry in :data:`ENCODINGS`.
 
-    The store's ``meta.json`` has the ``coverage`` by language. Above 5% of [UNK] raise a DataError,
-    unless ``allow_unknown`` or ``drop_unknown``.
+    The store's ``meta.json`` has the ``coverage`` by language. Above 5% of [UNK] are a warning, or
+    without ``allow_unknown`` and ``drop_unknown`` a DataError.
 
     Raises a DataError if a column is missing, a label is not in ``labels`` or nothing is left.
     """

@@ -116,9 +116,10 @@ class _Run:
         self.optimiser, self.scheduler = new_optimiser(
             self.model, self.optimisation, self.total_steps
         )
-        config = getattr(self.model, "config", None) or self.model.encoder.config
-        # Other masks are read on the CPU, which no recording can do.
-        self.graphs = graphs_on(self.device) if family_of(config).like_bert else None
+        config = getattr(getattr(self.model, "encoder", self.model), "config", None)
+        # Other families' masks are read on the CPU, which no recording can do.
+        can_record = config is None or family_of(config).like_bert
+        self.graphs = graphs_on(self.device) if can_record else None
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
         self.saved_at = time.monotonic()

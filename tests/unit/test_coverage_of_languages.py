@@ -33,7 +33,7 @@ def test_a_treebank_in_an_unknown_script(tmp_path: Path, task: str) -> None:
     table = sentence_table([AMHARIC] * 180, [["NOUN", "VERB"]] * 180, *trees)
     labels: dict[str, Any] = {"labels": TAGS} if task == "tagging" else {}
     with pytest.raises(DataError, match=r"\[UNK\] are 100% in en.*allow_unknown: true"):
-        encode(task, table, tokenizer, tmp_path / "store", **labels)
+        encode(task, table, tokenizer, tmp_path / "store", **labels, allow_unknown=False)
     assert not (tmp_path / "store").exists()
     encode(task, table, tokenizer, tmp_path / "store", allow_unknown=True, **labels)
     share = read_json(tmp_path / "store" / "meta.json")["coverage"]["en"]
@@ -47,7 +47,7 @@ def test_texts_of_other_tasks(tmp_path: Path) -> None:
     assert set(read_json(tmp_path / "store/meta.json")["coverage"]) == {"de", "en"}
     texts = text_table([" ".join(AMHARIC)] * 3 + ["the cat"], ["am"] * 3 + ["en"])
     with pytest.raises(DataError, match="language am"):
-        encode("text", texts, tokenizer, tmp_path / "texts")
+        encode("text", texts, tokenizer, tmp_path / "texts", allow_unknown=False)
 
 
 def test_the_limit(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

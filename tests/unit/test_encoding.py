@@ -195,8 +195,10 @@ NEED_TORCH = {
     "classify_shifted",
     "classify_with_static_vectors",
     "collect_vectors",
+    "convert_encoder",
     "extend_encoder",
     "extract_features",
+    "fetch_encoder",
     "finetune",
     "fit_head",
     "identify_languages",
@@ -210,7 +212,7 @@ NEED_TORCH = {
     "word_vectors",
 }
 # To write a tokenizer's files:
-NEED_TRANSFORMERS = {"convert_encoder", "fetch_encoder", "train_tokenizer"}
+NEED_TRANSFORMERS = {"train_tokenizer"}
 JOBS = {
     path.stem: ast.parse(path.read_text(encoding="utf-8"))
     for path in (ROOT / "workflow/scripts").rglob("*.py")

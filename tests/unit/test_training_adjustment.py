@@ -41,7 +41,7 @@ class Lookup(torch.nn.Module):
         super().__init__()
         self.table = torch.nn.Parameter(torch.tensor(table))
         self.config = SimpleNamespace(
-            hidden_size=len(table[0]), pad_token_id=0, num_hidden_layers=1
+            model_type="bert", hidden_size=len(table[0]), pad_token_id=0, num_hidden_layers=1
         )
 
     def forward(self, input_ids: torch.Tensor, **_: Any) -> SimpleNamespace:

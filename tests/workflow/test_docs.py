@@ -150,7 +150,12 @@ def test_snakemake_commands_plan(repository, here, group):
 @pytest.mark.workflow
 @pytest.mark.parametrize(
     "command",
-    [command for command in COMMANDS if command.startswith("python -") and "pdb" not in command],
+    [
+        command
+        for command in COMMANDS
+        # A debugger waits for a person; `rerun` submits jobs (tests/slurm/test_faults.py).
+        if command.startswith("python -") and not re.search(r"pdb|rerun", command)
+    ],
 )
 def test_python_commands_run(repository, here, command):
     _, *words = shlex.split(replaced(command).format(**here))

@@ -70,7 +70,8 @@ def test_they_work_together(tmp_path):
     mine = folder / "my-mirror/mine"
     mine.mkdir(parents=True)
     for name, count in (("train.en", 40), ("test.en", 10), ("test.de", 10)):
-        texts = [f"sport\tball {n} play\nmoney\tbank {n} pay\n" for n in range(count)]
+        words = [" house" * n for n in range(count)]
+        texts = [f"sport\tball{some} play\nmoney\tbank{some} pay\n" for some in words]
         (mine / f"topics-{name}.tsv").write_text("".join(texts))
     write_manifest(folder / "my-mirror", Register.read(ROOT / "resources/sources.yaml"))
     (command,) = [line for line in commands_in("CONTRIBUTING.md") if "config/topics.yaml" in line]
