@@ -2,7 +2,7 @@
 
 Every seed is a process that starts, makes a model of mBERT's size (on a CPU a small one) and
 fine-tunes it as `finetune.py` does. For each number of processes at once, printed are the seconds
-until all have ended, and those of one seed alone times the number over that.
+until all have ended, and how many times longer they take one after the other.
 
     python benchmarks/seeds_on_one_gpu.py
     python benchmarks/seeds_on_one_gpu.py --task parsing --at-once 1 4
