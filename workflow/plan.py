@@ -236,7 +236,6 @@ class WorkflowPlan(Parameters):
         return {
             "run": self.config.run,
             "results": self.results,
-            "command": self.command(workflow),
             "presets": shlex.join(self._presets(workflow)),
             "artifacts": self.traced(scope),
             "encoders": self.encoder_origins(),

@@ -111,6 +111,11 @@ def test_the_loss_reruns_its_users(results, edit):
     assert TRAINING & plan.keys() == {"adjust", "finetune"}
 
 
+def test_another_command_for_the_same_reruns_nothing(results):
+    """Provenance has the command; a dry run on a cluster would have another one than the run."""
+    assert planned(results, "run=demo") == {}
+
+
 def test_weights_that_are_gone_rerun_nothing_until_they_are_read(results):
     """`all` has removed them; single targets leave them, as others may read them."""
     assert not list(results.glob("results/demo/runs/*/*/model"))

@@ -15,6 +15,8 @@ rule trace_artifacts:
     params:
         home=str(plan.home),
         stated=job(plan.provenance, workflow=workflow),
+        # With `threads`, no reason to rerun: a dry run on a cluster has the command of a local start.
+        command=lambda w, threads: plan.command(workflow),
         code=plan.code("trace_artifacts"),
     script:
         "../scripts/trace_artifacts.py"

@@ -11,5 +11,6 @@ with set_up(snakemake):
     write_config(snakemake.config, output.config)
     paths = {item["path"]: name for name, item in params.stated["encoders"].items()}
     tracer = Tracer(params.stated["results"], record_reader(), paths)
-    content = trace(params.stated, tracer, output.record, output.config)
+    stated = params.stated | {"command": params.command}
+    content = trace(stated, tracer, output.record, output.config)
     write_json(content | {"code": code_version(Path(params.home))}, output.record)
