@@ -89,7 +89,7 @@ def _misfits(plan: Plan, run: Run, facts: Facts) -> Iterator[DataError]:
         family: Any = plan.config.runs[run.family]
         length = plan.config.encodings[family.encoding].max_length
         key = f"encodings.{family.encoding}.max_length"
-        if TEXT_TASKS & {run.task} and not FAMILIES[facts.family].pooler:
+        if run.task in TEXT_TASKS and not FAMILIES[facts.family].pooler:
             problem = f"texts are classified through a pooler, and the encoder {run.base!r}"
             problem += f" ({facts.family}) has none"
             fix = "take another encoder, or make figures and tables without this family"

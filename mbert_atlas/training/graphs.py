@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import nn
 
+from mbert_atlas.encoders.families import family_of
 from mbert_atlas.encoders.precision import default_device, pinned, to_device
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.tasks.base import Batch
@@ -67,6 +69,15 @@ class Graphs:
             for name, tensor in pinned(batch).items():
                 recorded[0][name].copy_(tensor, non_blocking=True)
         return recorded[1]()
+
+
+def can_be_recorded(model: nn.Module) -> bool:
+    """Return whether a graph can have the passes of an encoder, or of a model with one.
+
+    Families that are not built like BERT read their masks on the CPU, which no recording can do.
+    """
+    config = getattr(getattr(model, "encoder", model), "config", None)
+    return config is None or family_of(config).like_bert
 
 
 def graphs_on(device: torch.device) -> Graphs | None:

@@ -22,14 +22,13 @@ from transformers import get_scheduler
 
 from mbert_atlas.batching import Indices, epoch_batches
 from mbert_atlas.config.training import Optimisation
-from mbert_atlas.encoders.families import family_of
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.errors import AtlasError, StoppedError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import Examples, Objective
 from mbert_atlas.training.gradients import accumulate_gradients, clip_gradients
-from mbert_atlas.training.graphs import graphs_on, one_stream
+from mbert_atlas.training.graphs import can_be_recorded, graphs_on, one_stream
 from mbert_atlas.training.method import Method, TrainingLog
 from mbert_atlas.training.states import States
 
@@ -116,10 +115,7 @@ class _Run:
         self.optimiser, self.scheduler = new_optimiser(
             self.model, self.optimisation, self.total_steps
         )
-        config = getattr(getattr(self.model, "encoder", self.model), "config", None)
-        # Other families' masks are read on the CPU, which no recording can do.
-        can_record = config is None or family_of(config).like_bert
-        self.graphs = graphs_on(self.device) if can_record else None
+        self.graphs = graphs_on(self.device) if can_be_recorded(self.model) else None
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
         self.saved_at = time.monotonic()

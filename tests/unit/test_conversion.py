@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
+from test_encoder_families import config_of
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoModel
 
@@ -17,7 +18,6 @@ from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding.tags import continuation_ids
 from mbert_atlas.errors import DataError
 from mbert_atlas.tokenizer import open_tokenizer, prefixed, word_prefix
-from test_encoder_families import config_of
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXTS = ["the cat sees a house", "дом и сад", "a house sees the cat", "犬と家"] * 20

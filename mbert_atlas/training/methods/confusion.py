@@ -19,7 +19,6 @@ from torch.nn import functional
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices, epoch_batches
 from mbert_atlas.config.methods.confusion import LanguageConfusion
-from mbert_atlas.encoders.families import family_of
 from mbert_atlas.encoders.hidden_states import IntArray
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.tags import NO_LABEL
@@ -38,7 +37,7 @@ from mbert_atlas.tasks.base import (
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.gradients import accumulate_gradients
-from mbert_atlas.training.graphs import graphs_on
+from mbert_atlas.training.graphs import can_be_recorded, graphs_on
 from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
 from mbert_atlas.training.method import Inputs, Method, Values
 
@@ -80,8 +79,8 @@ class LanguageUnlearning(Method):
         gradient, so that the task's optimiser leaves it out. Raises a DataError if the store is of
         another task, tokenizer or unit, or has no such paragraph.
         """
-        if not family_of(run.model.encoder.config).like_bert:
-            self._graphs = None  # see Loop
+        if not can_be_recorded(run.model):
+            self._graphs = None
         job, model, self._job = run.job, run.model, run.job
         store = open_examples(self._path, "language_identification", job.encoder)
         kind = TextExamples if run.task.unit == "text" else TaggingExamples
