@@ -41,6 +41,7 @@ from workflow.squeue import (
     reason,
     rejection,
     require_programs,
+    was_preempted,
 )
 from workflow.supervision import ENDS, give_up
 
@@ -265,6 +266,8 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             note = (
                 read_note(job.job.log[0]) if is_shared and state in {*FAILED, "PREEMPTED"} else {}
             )
+            if state == "FAILED" and was_preempted(job.external_jobid):
+                state = "PREEMPTED"
             if state == "COMPLETED" or note.get("ended") == "done":
                 self.report_job_success(job)
             elif state == "PREEMPTED":

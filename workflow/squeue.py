@@ -51,6 +51,15 @@ def accepts_no_more(message: str) -> bool:
     return bool({*queue.split()} - {OUTER_JOB})
 
 
+def was_preempted(job: str) -> bool:
+    """Whether a job that failed was told to end in the grace time of a preemption.
+
+    SLURM calls it FAILED if it ends within that time.
+    """
+    told = ask("squeue", "--noheader", "--states=all", f"--jobs={job}", "--Format=PreemptTime")
+    return (told or "").strip() not in {"", "N/A", "None"}
+
+
 def require_programs() -> None:
     """Raise a WorkflowError if this machine lacks the programs that submit and list jobs."""
     if missing := [name for name in ("sbatch", "squeue") if not shutil.which(name)]:

@@ -470,9 +470,9 @@ def test_a_seed_is_run_again(world: tuple[_Site, bytes]) -> None:
     code, printed = run.run("--force", "--config", too_much, *CONFIG, "--", SEED1)
     assert code == 1
     assert (
-        "finetune (run nli, seed 1) requests mem_mb 9000, but gpu has 8000 MB a node (such as g1): "
-        "change the config, key resources.finetune, or the partitions" in printed
-    )
+        "finetune (run nli, seed 1) requests gpu 1, mem_mb 9000, but cpu has max_gpu 0; gpu has "
+        "8000 MB a node (such as g1): change the config, key resources.finetune, or the partitions"
+    ) in printed
     old = (run.folder / SEED1).stat().st_mtime_ns
     command = ["-m", "mbert_atlas", "rerun", "nli", "--seed", "1", "--configfile", *CONFIG[1:]]
     run.slurm("scontrol", "update", "partitionname=gpu", "state=inactive")
@@ -532,7 +532,7 @@ def test_checkpoint_is_damaged(run: _Site, world: tuple[_Site, bytes], tmp_path:
     assert names
     for name in names:
         for damage in ("truncated", "flipped"):
-            run.forget_seed1()
+            run.forget()
             shutil.copytree(saved, run.folder / _STATE)
             path = run.checkpoints()[-1] / name
             content = bytearray(path.read_bytes())

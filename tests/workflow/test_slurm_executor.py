@@ -75,6 +75,9 @@ if name == "sbatch":
     if "says" in step:
         sys.exit(step["says"])
     print(number)
+elif name == "squeue" and "--Format=PreemptTime" in arguments:
+    number = next(item for item in arguments if item.startswith("--jobs=")).partition("=")[2]
+    print(plan["submissions"].get(number, {}).get("preempted", "N/A"))
 elif name == "squeue":
     asked = next(item for item in arguments if item.startswith("--format")).partition("=")[2]
     count = sum(1 for line in (folder / "calls").open() if re.match(r'..squeue.*%T"', line))
@@ -315,6 +318,17 @@ def test_preemption_takes_no_attempt(folder: _Folder) -> None:
     assert code == 0, printed
     assert len(folder.calls("sbatch")) == 7, "more often than retries allow"
     assert {call[call.index("--mem") + 1] for call in folder.calls("sbatch")} == {"100"}
+
+
+def test_job_that_fails_in_the_grace_time_of_a_preemption_takes_no_attempt(
+    folder: _Folder,
+) -> None:
+    once = {"state": "FAILED", "preempted": "2026-11-28T08:41:45"}
+    folder.plan({str(number): once for number in range(1, 6)})
+    code, printed = folder.run()
+    assert code == 0, printed
+    assert len(folder.calls("sbatch")) == 7, "more often than retries allow"
+    assert "Error in rule" not in printed
 
 
 def test_failure_has_its_reason_and_excludes_no_node(folder: _Folder) -> None:
