@@ -93,7 +93,7 @@ class _Site(Workflow):
         self.wait_for(lambda: self.field(job, "RunTime") >= "00:00:50", "50 s of running time")
         self.strike(job, signal.SIGCONT)
 
-    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run_python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run Python there, until it ends."""
         return subprocess.run(
             [sys.executable, *arguments],
@@ -477,7 +477,7 @@ def test_a_seed_is_run_again(world: tuple[_Site, bytes]) -> None:
     command = ["-m", "mbert_atlas", "rerun", "nli", "--seed", "1", "--configfile", *CONFIG[1:]]
     run.slurm("scontrol", "update", "partitionname=gpu", "state=inactive")
     try:
-        done = run.python(*command)
+        done = run.run_python(*command)
     finally:
         run.slurm("scontrol", "update", "partitionname=gpu", "state=up")
     assert done.returncode == 1
@@ -485,7 +485,7 @@ def test_a_seed_is_run_again(world: tuple[_Site, bytes]) -> None:
     assert "Then `all` reruns what depends on it, " in done.stdout
     assert (run.folder / SEED1).stat().st_mtime_ns == old
     assert "Nothing to be done" in run.run("--dry-run", *CONFIG, "--", SEED1)[1]
-    done = run.python(*command)
+    done = run.run_python(*command)
     assert done.returncode == 0, done.stderr
     assert (run.folder / SEED1).stat().st_mtime_ns > old
     assert (run.folder / SEED1).read_bytes() == undisturbed
