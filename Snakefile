@@ -26,7 +26,7 @@ from workflow.reasons import name_changes
 from workflow.repeated import work_out_once
 from workflow.slurm import install
 from workflow.start import check_start, check_targets
-from workflow.supervision import supervise
+from workflow.supervision import pass_signals, supervise
 from workflow.wildcards import ByWildcards
 
 min_version("9.14")
@@ -60,6 +60,8 @@ job = ByWildcards(plan)  # inputs and parameters that wildcards decide
 if workflow.is_main_process:
     install()  # the SLURM executor that survives what clusters do
     forking.install(HOME / "workflow/scripts")  # the local one whose scripts start by a fork
+else:
+    pass_signals(workflow)  # a job of SLURM, in which Snakemake calls no `onstart`
 
 
 pathvars:

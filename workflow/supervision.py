@@ -14,7 +14,7 @@ import shutil
 import signal
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,12 +47,7 @@ def supervise(workflow: Any, logger: Any, results: str) -> None:
     limit = workflow.scheduling_settings.max_jobs_per_timespan
     if limit and (limit.max_jobs, limit.timespan) == _DEFAULT_LIMIT:
         workflow.scheduler.job_rate_limiter = None
-    # If jobs run elsewhere, a main process that is terminated waits for all of them.
-    signals = {signal.SIGINT} | ({signal.SIGTERM} if workflow.local_exec else set())
-    if threading.current_thread() is threading.main_thread():
-        forward(signals)
-    if not workflow.is_main_process:
-        return
+    pass_signals(workflow)
     try:
         require_space(Path(results))
         take_lock(Path(results) / ".lock", results)
@@ -79,8 +74,14 @@ def _executors(workflow: Any) -> Iterator[Any]:
     return filter(None, (scheduler._executor, scheduler._local_executor))
 
 
-def forward(signals: Collection[int]) -> None:
-    """Forward signals of this process to the scripts of its jobs, as SIGTERM."""
+def pass_signals(workflow: Any) -> None:
+    """Forward SIGINT and SIGTERM of this process to the scripts of its jobs, as SIGTERM.
+
+    If jobs run elsewhere, a main process that gets SIGTERM waits for all of them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    signals = {signal.SIGINT} | ({signal.SIGTERM} if workflow.local_exec else set())
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     # The wakeup descriptor leaves Snakemake's handlers in place.

@@ -122,6 +122,11 @@ class _Site(Workflow):
         assert {job.rule for job in jobs} <= {"finetune"}, "something was done again"
         return [job.state.partition(" ")[0] for job in jobs]
 
+    def saved_at_the_signal(self) -> bool:
+        """Whether an attempt at seed 1 saved its state when it was told to end."""
+        log = (self.folder / "results/tiny/logs/finetune/nli/seed1.log").read_text()
+        return "stopped by SIGTERM after step" in log
+
     def resumed(self, seed: int = 1) -> bool:
         """Whether an attempt at a seed went on from a checkpoint."""
         logs = (self.folder / "results/tiny/logs/finetune/nli").glob(f"seed{seed}.log*")
@@ -194,6 +199,7 @@ def test_scancel(run: _Site) -> None:
     assert code == 0, printed
     assert "ended as CANCELLED" in printed
     assert run.trainings(printed) == ["CANCELLED", "COMPLETED"]
+    assert run.saved_at_the_signal()
     assert run.resumed()
 
 
@@ -203,6 +209,7 @@ def test_sigterm_of_the_step(run: _Site) -> None:
     code, printed = run.finish()
     assert code == 0, printed
     assert run.trainings(printed)[-1] == "COMPLETED"
+    assert run.saved_at_the_signal()
     assert run.resumed()
 
 
@@ -212,6 +219,7 @@ def test_time_limit(run: _Site) -> None:
     assert code == 0, printed
     assert "ended as TIMEOUT" in printed
     assert run.trainings(printed) == ["TIMEOUT", "COMPLETED"]
+    assert run.saved_at_the_signal()
     assert run.resumed()
 
 

@@ -23,7 +23,10 @@ import sys
 
 sys.path.insert(0, "{ROOT}")
 from pathlib import Path
-from workflow.supervision import supervise
+from workflow.supervision import pass_signals, supervise
+
+if not workflow.is_main_process:
+    pass_signals(workflow)
 
 onstart:
     supervise(workflow, logger, "results")
@@ -125,7 +128,8 @@ def test_a_signal_to_snakemake_reaches_the_script(folder, number, mode) -> None:
     (folder / "patience").touch()
     forks = ["--config", "forks=1"] if mode == "forks" else []
     mode = "default" if forks else mode
-    start = Start(folder, "--mode", mode, *forks)
+    hooks = [] if mode == "default" else ["--no-hooks"]
+    start = Start(folder, "--mode", mode, *hooks, *forks)
     wait_for(folder / "began")
     os.kill(start.process.pid, number)
     code, said = start.end()
@@ -141,7 +145,7 @@ def test_a_signal_to_snakemake_reaches_the_script(folder, number, mode) -> None:
 
 
 def test_state_goes_when_its_results_have_been_accepted(folder) -> None:
-    code, said = Start(folder, "--mode", "remote").end()
+    code, said = Start(folder, "--mode", "remote", "--no-hooks").end()
     assert code == 0, said
     assert (folder / "results/state/step-1").is_dir()  # the main process may think otherwise
     (folder / "done.txt").unlink()
