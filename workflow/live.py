@@ -68,12 +68,12 @@ class LivePage:
         done = sum(seconds for job, seconds in self._seconds.items() if job in finished)
         share = done / (sum(self._seconds.values()) or 1.0)
         outputs = {str(path) for job in finished for path in job.output}
-        made = {
+        complete = {
             name: files[0] for name, files in self._artifacts.items() if outputs.issuperset(files)
         }
         rules = Counter(job.rule.name for job in self._seconds)
         by_rule = Counter(job.rule.name for job in finished)
-        # Empty while SLURM is asked for their states.
+        # Empty while the states are queried.
         for info in list(getattr(self._scheduler._executor, "active_jobs", [])):
             for job in getattr(info.job, "members", [info.job]):
                 self._numbers[job] = str(info.external_jobid)
@@ -98,8 +98,8 @@ class LivePage:
                 for job, sentence in reasons.items()
                 if job not in finished
             ],
-            "made": sorted(made.items()),
-            "missing": sorted(self._artifacts.keys() - made.keys()),
+            "made": sorted(complete.items()),
+            "missing": sorted(self._artifacts.keys() - complete.keys()),
             "rules": [(rule, (by_rule[rule], count)) for rule, count in sorted(rules.items())],
         }
 
