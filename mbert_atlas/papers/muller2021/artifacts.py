@@ -43,12 +43,20 @@ _UNCHANGED = {PRETRAINED: "", FINE_TUNED: ""}
 """Conditions of encoders without re-initialised layers."""
 _CURVES = [
     Curves(
-        "papers.muller2021.figures:changes_by_layers",
-        [name],
-        "re-initialised layers\n(middle of the set)",
-        "change (points)",
-    )
-    for name in ("table1", "table7_means")
+        "papers.muller2021.figures:similarities_by_layer",
+        ["figure5"],
+        "layer (0: embeddings)",
+        "CKA (%)",
+    ),
+    *(
+        Curves(
+            "papers.muller2021.figures:changes_by_layers",
+            [name],
+            "re-initialised layers\n(middle of the set)",
+            "change (points)",
+        )
+        for name in ("table1", "table7_means")
+    ),
 ]
 
 
