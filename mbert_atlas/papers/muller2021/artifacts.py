@@ -258,7 +258,7 @@ class _Planner:
         options = {
             **{"metric": metric, "value_label": value_label, **layout, "title": title},
             "names": {**languages, "pos": "POS", "ner": "NER", FINE_TUNED: "fine-tuned", **changed},
-            "order": [*_UNCHANGED, *self.similarity.runs, *self.changed],
+            "order": [*_UNCHANGED, *self.changed, *self.similarity.runs],
         }
         draw, cells = "papers.muller2021.figures:draw_by_layer", partial(measured, PAPER, name)
         figures = figures_by_protocol(name, draw, cells, options, intervals=metric == CORRELATION)
