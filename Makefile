@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small small-highlights encoder test test-all test-more test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format graph lock clean
+.PHONY: help setup demo demo-all small small-highlights night encoder test test-all test-more test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format graph lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -41,7 +41,7 @@ demo-all: $(INSTALLED) ## every table and figure on synthetic data; reuses the r
 	@echo "Start here:                 results/demo/index.html"
 	@echo "Figures, tables, captions:  results/demo/report.html"
 
-small small-highlights: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
+small small-highlights night: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
 small: $(INSTALLED) ## real data, truncated, a real encoder: 1.8 hours on two cores with AVX512-BF16 (MIRROR=DIR or network)
 	@echo "Two cores with AVX512-BF16 need up to 2 hours, others perhaps twice that; 3 GB of memory each, and 12 GB of disk, 1 GB of it downloads."
 	@echo "Stop it with Ctrl-C; the same command resumes."
@@ -52,6 +52,12 @@ small: $(INSTALLED) ## real data, truncated, a real encoder: 1.8 hours on two co
 small-highlights: $(INSTALLED) ## a few figures and tables of each paper on real data: 36 minutes on two cores with AVX512-BF16
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- highlights
 	@echo "Start here: results/small/highlights/index.html"
+
+night: $(INSTALLED) ## more seeds, tasks and controls than `small`, for a night on two cores (MIRROR=DIR or network; OWN=FILE: a config over it)
+	@echo "3.5 GB of memory for each of two cores, and 14 GB of disk. Stop it with Ctrl-C; the same command resumes."
+	$(SNAKEMAKE) --configfile config/small.yaml config/night.yaml $(OWN) $(MIRRORED) -- all
+	$(SNAKEMAKE) --configfile config/small.yaml config/night.yaml $(OWN) $(MIRRORED) --report results/night/report.html -- all
+	@echo "Start here: results/night/index.html"
 
 encoder: $(INSTALLED) ## retrain the encoders that ship with the repository for the demo
 	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders

@@ -114,20 +114,25 @@ def show_essentials(workflow: Any) -> None:
 
 
 def show_progress(workflow: Any, plan: WorkflowPlan, log: list[str]) -> None:
-    """Show the progress of a run that starts, if the terminal shows no single jobs."""
+    """Show the progress of a run that starts on a page, and on a terminal without single jobs."""
     handler = _terminal()
     filters = [item for item in handler.filters if isinstance(item, Essentials)] if handler else []
-    if handler and filters:
-        filters[0].jobs_started = True
-        jobs = list(workflow.dag.needrun_jobs())
-        if len(jobs) > 1:
-            logger.info(f"{len(jobs)} jobs; Snakemake's log: {', '.join(map(_shown, log))}")
-            from workflow.predict import expected_seconds  # imports pandas
+    for item in filters:
+        item.jobs_started = True
+    jobs = list(workflow.dag.needrun_jobs())
+    if len(jobs) <= 1:
+        return
+    from workflow.live import LivePage  # imports jinja2
+    from workflow.predict import expected_seconds  # imports pandas
 
-            expected = expected_seconds(workflow)
-            seconds = {job: expected.get(job, 1.0) for job in jobs}
-            progress = Progress(seconds, _artifacts(plan, jobs), handler)
-            on_success(workflow, progress.finish)
+    expected = expected_seconds(workflow)
+    seconds = {job: expected.get(job, 1.0) for job in jobs}
+    artifacts = _artifacts(plan, jobs)
+    page = LivePage(workflow, plan, seconds, artifacts)
+    if handler and filters:
+        where = f"progress: {page.path}; Snakemake's log: {', '.join(map(_shown, log))}"
+        logger.info(f"{len(jobs)} jobs; {where}")
+        on_success(workflow, Progress(seconds, artifacts, handler).finish)
 
 
 class Progress:

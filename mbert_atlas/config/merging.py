@@ -20,6 +20,31 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
+def merge_all(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the files merged, the last one wins.
+
+    A mapping over a null starts from what the null took away.
+    """
+    merged: dict[str, Any] = {}
+    for file in reversed(files):
+        merged = merge(_without_revived(file, merged), merged)
+    return merged
+
+
+def _without_revived(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``below`` without its nulls where ``above`` has mappings."""
+    kept = {}
+    for key, value in below.items():
+        inner = above.get(key)
+        if isinstance(inner, Mapping):
+            if value is None:
+                continue
+            if isinstance(value, Mapping):
+                value = _without_revived(value, inner)
+        kept[key] = value
+    return kept
+
+
 def with_last_source(values: Any, files: Sequence[Mapping[str, Any]]) -> Any:
     """Return an encoder whose source is that of the last of the files that names one.
 
@@ -31,7 +56,7 @@ def with_last_source(values: Any, files: Sequence[Mapping[str, Any]]) -> Any:
         return values
     last: set[str] = set()
     hub: dict[str, Any] = {}
-    merged = reduce(merge, files, dict[str, Any]())
+    merged = merge_all(files)
     for part in [*files, {key: item for key, item in values.items() if merged.get(key) != item}]:
         if named := {key for key in SOURCES if part.get(key) is not None}:
             last = named

@@ -101,7 +101,7 @@ def _draw_panel(
         axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True))
     # bars of all lines fit between a place and the next, if there is one
     gaps = [high - low for low, high in pairwise(sorted(rows["along"].unique()))]
-    _draw_lines(axes, rows, looks, room=0.6 * min(gaps, default=1.0) if bars else 0.0)
+    _draw_lines(axes, rows, looks, room=0.4 * min(gaps, default=1.0) if bars else 0.0)
 
 
 def _write_legend(

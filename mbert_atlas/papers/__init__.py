@@ -7,7 +7,7 @@ A paper's ``config.py`` holds ``Section``, the model of its section of the confi
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import partial, reduce
+from functools import partial
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, create_model
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.checks import check_config
-from mbert_atlas.config.merging import mapping_at, merge, with_last_source
+from mbert_atlas.config.merging import mapping_at, merge, merge_all, with_last_source
 from mbert_atlas.config.mistakes import Mistake, check_name, gathering, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED, prepared
@@ -74,7 +74,7 @@ def read_config(
     contents = [read_yaml(Path(file)) for file in files]
     _check_shapes(files, contents)
     # Snakemake lists what a preset changes first; the order is that of the lowest file.
-    below: dict[str, Any] = reduce(merge, contents, dict[str, Any]())
+    below = merge_all(contents)
     if values:  # in a module of another workflow its files have keys for others, too
         below = {key: item for key, item in below.items() if key in values}
     values = merge(below, values)
@@ -116,14 +116,14 @@ def load(
 
 def files(overlays: Sequence[Path] = (), root: Path = Path(".")) -> list[Path]:
     """Return the files of a config, the last one wins; see :func:`load`."""
-    above = reduce(merge, map(read_yaml, [root / BASE, *overlays]))
+    above = merge_all([read_yaml(file) for file in [root / BASE, *overlays]])
     return [root / BASE, *config_files(above, root), *overlays]
 
 
 def completed(above: Mapping[str, Any], root: Path = Path(".")) -> dict[str, Any]:
     """Return a config over the base file and the files of the papers that it selects."""
     below = config_files(merge(read_yaml(root / BASE), above), root)
-    return merge(reduce(merge, map(read_yaml, [root / BASE, *below])), above)
+    return merge_all([*map(read_yaml, [root / BASE, *below]), above])
 
 
 def _selected(config: Mapping[str, Any]) -> list[str]:
@@ -147,7 +147,7 @@ def _check_shapes(files: Sequence[Path | str], contents: Sequence[Mapping[str, A
     """Raise a DataError for a value in place of a mapping that files before and after it have."""
     for number, content in enumerate(contents):
         others = contents[:number], contents[number + 1 :]
-        below, above = (reduce(merge, some, dict[str, Any]()) for some in others)
+        below, above = map(merge_all, others)
         for place, found in _no_mappings(below, content, above):
             where = f"line {strict_yaml.lines(Path(files[number]))[place]}, key {place}"
             problem = f"a mapping is expected, as in other files, found {found!r}"

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.merging import Keys, leaves, merge, value_at
+from mbert_atlas.config.merging import Keys, leaves, merge_all, value_at
 from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import completed
@@ -35,7 +34,7 @@ class Origins:
 
     def __init__(self, config: Config, files: Sequence[Path]) -> None:
         self.config, self.runs = config, RunTable(config)
-        merged: dict[str, Any] = reduce(merge, map(_located, files), {})
+        merged: dict[str, Any] = merge_all([_located(file) for file in files])
         self._values = merged | {"runs": completed(merged.get("runs", {}))}
 
     def of(self, run: Run, keys: Keys) -> str:

@@ -33,7 +33,7 @@ SAME, DIFFERENT, OPPOSITE = "the same", "different", "opposite"
 SINGLE, NONE = "in one run only", "not run"
 """How the verdicts of runs compare: ``opposite`` if the claim holds in one run and does not hold in
 another, both on all of the paper's cases; "so far" is the same as the verdict on all. All may be
-the same, or only one run or none has a verdict."""
+the same, or only one run has a verdict, or none: not applicable where a claim was run."""
 _BOTH = "both protocols"  # where they have the same numbers
 _OPEN = {NOT_RUN, NOT_APPLICABLE}  # what is no verdict on a claim
 _SO_FAR = {HOLDS_SO_FAR: HOLDS, FAILS_SO_FAR: DOES_NOT_HOLD}
@@ -80,7 +80,7 @@ def write_comparison(
         of_paper = claims[claims["paper"] == paper]
         compared = compare_claims(of_paper, setting, len(results))
         numbers = Counter(claim.agreement for claim in compared if not claim.view.is_control)
-        agreements = (SAME, DIFFERENT, OPPOSITE, SINGLE, NONE)
+        agreements = (SAME, DIFFERENT, OPPOSITE, SINGLE, NOT_APPLICABLE, NONE)
         section = {
             "key": paper,
             "title": plan.title,
@@ -141,7 +141,8 @@ def compare_claims(claims: pd.DataFrame, setting: Setting, runs: int) -> list[Co
         ]
         judged = sum(any(one.verdict not in _OPEN for one in outcomes) for outcomes in by_run)
         was_run = any(one.verdict != NOT_RUN for one in view.outcomes)
-        agreement = SINGLE if judged == 1 else SAME if was_run else NONE
+        unjudged = NOT_APPLICABLE if was_run else NONE
+        agreement = SAME if judged > 1 else SINGLE if judged else unjudged
         agreement = DIFFERENT if differing else agreement
         if any({HOLDS, DOES_NOT_HOLD} <= verdicts for verdicts in judgements.values()):
             agreement = OPPOSITE

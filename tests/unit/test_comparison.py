@@ -118,7 +118,8 @@ def verdict_rows(*verdicts: str) -> pd.DataFrame:
         (["holds", "holds", "does not hold", "undecided"], "opposite", ["published", "corrected"]),
         (["holds", "holds", "not run", "not run"], "in one run only", []),
         (["holds", "holds", "not applicable", "not applicable"], "in one run only", []),
-        (["not applicable"] * 4, "the same", []),
+        (["not applicable"] * 4, "not applicable", []),
+        (["not applicable", "not applicable", "not run", "not run"], "not applicable", []),
         (["not run"] * 4, "not run", []),
         # on a part of the cases, and on all
         (["holds", "holds so far", "holds so far", "holds"], "the same", []),

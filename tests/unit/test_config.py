@@ -15,7 +15,7 @@ from referencing.jsonschema import DRAFT202012
 from mbert_atlas import papers
 from mbert_atlas.config.documentation import DescribedSchema, documented, write
 from mbert_atlas.config.finetuning import Finetuning
-from mbert_atlas.config.merging import merge
+from mbert_atlas.config.merging import merge, merge_all
 from mbert_atlas.errors import DataError
 
 PAPERS = papers.names()
@@ -48,11 +48,12 @@ def test_every_field_of_every_model_is_described():
 
 
 @pytest.mark.parametrize("paper", [None, *PAPERS])
-@pytest.mark.parametrize("preset", ["paper", "demo", "small", "small-scratch"])
+@pytest.mark.parametrize("preset", ["paper", "demo", "small", "small-scratch", "night"])
 def test_presets_are_valid_with_all_papers_and_with_each_alone(preset, paper, tmp_path):
     alone = tmp_path / "alone.yaml"
     alone.write_text(f"papers: {json.dumps(paper and [paper])}\n")
-    names = {"paper": [], "small-scratch": ["small", "small-scratch"]}.get(preset, [preset])
+    variants = {name: ["small", name] for name in ("small-scratch", "night")}
+    names = {"paper": [], **variants}.get(preset, [preset])
     config = papers.load([*(ROOT / f"config/{name}.yaml" for name in names), alone], ROOT)
     assert config.run == preset
     assert config.comparable == (preset == "paper")
@@ -97,6 +98,16 @@ def test_entries_come_in_the_order_of_the_lowest_file(tmp_path):
 def test_merge_goes_mapping_by_mapping_and_replaces_lists():
     merged = merge({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"a": {"y": [3]}, "c": {"d": 2}})
     assert merged == {"a": {"x": 1, "y": [3]}, "b": 1, "c": {"d": 2}}
+
+
+def test_a_mapping_brings_back_what_a_file_below_it_removed():
+    below = {"runs": {"nli": {"epochs": 2, "search": {"draws": 5}}, "qa": {"epochs": 1}}}
+    removed = {"runs": {"nli": None, "qa": None}}
+    back = {"runs": {"nli": {"epochs": 3, "search": None}}}
+    assert merge_all([below, removed, back]) == {
+        "runs": {"nli": {"epochs": 3, "search": None}, "qa": None}
+    }
+    assert merge_all([below, back, removed]) == removed
 
 
 ENCODERS = """encoders:

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 
 import pytest
 
@@ -20,7 +21,7 @@ from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 
-from workflow import predict
+from workflow import live, predict
 from workflow.console import show_essentials, show_progress
 
 SECONDS = {"a": 1.0, "b": 1.0, "c": 6.0, "all": 2.0}
@@ -32,7 +33,10 @@ plan = SimpleNamespace(
     shown=lambda scope: [("toy2020", SimpleNamespace(name=name)) for name in FILES],
     targets=lambda paper, artifact: FILES[artifact.name],
     resolved=str,
+    results="r",
+    config=SimpleNamespace(run="toy", comparable=True),
 )
+live.SECONDS = 0.2
 show_essentials(workflow)
 if "mistake" in config:
     raise WorkflowError("config, key mistake: it is one; remove it.")
@@ -56,7 +60,7 @@ onstart:
     show_progress(workflow, plan, log)
 """
 LINES = [
-    "4 jobs; Snakemake's log: .snakemake/log/",
+    "4 jobs; progress: r/progress.html; Snakemake's log: .snakemake/log/",
     " 10%  1 of 4 jobs, about ",
     " 20%  toy2020 figure1: r/figures/b and 1 more",
     " 20%  2 of 4 jobs, about ",
@@ -101,6 +105,41 @@ def test_a_run_without_terminal_shows_artifacts_and_tenths(tmp_path):
     assert shown(tmp_path)[1] == [
         "Nothing to be done (all requested files are present and up to date)."
     ]
+
+
+def test_a_page_shows_what_runs_and_is_made_and_how_the_run_ended(tmp_path):
+    line = (
+        "2026-11-28 08:00:00,000 INFO a.b: nli, epoch 1 of 2: mean loss 0.5, 90 tokens per second"
+    )
+    wait = f"echo '{line}' > {{log}}; until [ -e go ]; do sleep .1; done; touch {{output}}"
+    process = start(tmp_path, "--config", f"shell={wait}")
+    page = tmp_path / "r/progress.html"
+    end = time.monotonic() + 120
+    while not (page.exists() and "mean loss 0.5" in (text := page.read_text())):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    assert "<strong>2 of 4 jobs</strong>" in text
+    assert '<progress max="1" value="0.2">' in text
+    assert '<a class="log" href="../c.log">nli, epoch 1 of 2: mean loss 0.5' in text
+    assert '<li><a href="figures/b">toy2020 figure1</a></li>' in text
+    assert "<p>toy2020 table1</p>" in text
+    assert "http-equiv" in text, "it loads itself again"
+    (tmp_path / "go").touch()
+    process.communicate(timeout=120)
+    text = page.read_text()
+    assert "Run “toy”: done" in text
+    assert "<strong>4 of 4 jobs</strong>" in text
+    assert "http-equiv" not in text
+
+
+def test_a_page_names_what_failed(tmp_path):
+    code, _ = shown(tmp_path, "--config", "shell=echo it > {log}; false")
+    assert code == 1
+    text = (tmp_path / "r/progress.html").read_text()
+    assert "Run “toy”: stopped" in text
+    assert (
+        '<strong>c</strong>: c failed. <em>It is not tried again.</em> <a href="../c.log">' in text
+    )
 
 
 def test_a_terminal_has_a_bar_with_the_remaining_time(tmp_path):

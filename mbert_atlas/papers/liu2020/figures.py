@@ -36,6 +36,7 @@ def draw_by_weight(
         along_label=_ALONG,
         value_label="convert rate (%)" if is_rate else "BLEU-1 (0 to 100)",
         columns=1 if is_rate else 2,
+        bars=True,
         items="tokens" if is_rate else "test sentences",
     )
 

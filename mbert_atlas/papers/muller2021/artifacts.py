@@ -43,12 +43,20 @@ _UNCHANGED = {PRETRAINED: "", FINE_TUNED: ""}
 """Conditions of encoders without re-initialised layers."""
 _CURVES = [
     Curves(
-        "papers.muller2021.figures:changes_by_layers",
-        [name],
-        "re-initialised layers\n(middle of the set)",
-        "change (points)",
-    )
-    for name in ("table1", "table7_means")
+        "papers.muller2021.figures:similarities_by_layer",
+        ["figure5"],
+        "layer (0: embeddings)",
+        "CKA (%)",
+    ),
+    *(
+        Curves(
+            "papers.muller2021.figures:changes_by_layers",
+            [name],
+            "re-initialised layers\n(middle of the set)",
+            "change (points)",
+        )
+        for name in ("table1", "table7_means")
+    ),
 ]
 
 
@@ -250,7 +258,7 @@ class _Planner:
         options = {
             **{"metric": metric, "value_label": value_label, **layout, "title": title},
             "names": {**languages, "pos": "POS", "ner": "NER", FINE_TUNED: "fine-tuned", **changed},
-            "order": [*_UNCHANGED, *self.similarity.runs, *self.changed],
+            "order": [*_UNCHANGED, *self.changed, *self.similarity.runs],
         }
         draw, cells = "papers.muller2021.figures:draw_by_layer", partial(measured, PAPER, name)
         figures = figures_by_protocol(name, draw, cells, options, intervals=metric == CORRELATION)

@@ -12,7 +12,7 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
 from mbert_atlas.figures.uncertainty import with_intervals
 from mbert_atlas.labels import label
-from mbert_atlas.papers.muller2021.config import DIFFERENCE, PRETRAINED
+from mbert_atlas.papers.muller2021.config import CKA, DIFFERENCE, PRETRAINED
 
 
 def draw_by_layer(
@@ -68,6 +68,15 @@ def changes_by_layers(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(panel=rows["task"], line=rows["target"], along=ends.mean(axis=1))
     changes: pd.DataFrame = rows[is_change].dropna(subset="along")
     return changes.sort_values("along", kind="stable")
+
+
+def similarities_by_layer(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return similarities to the source language by layer, from rows of one protocol.
+
+    There is a panel per language, a line per task and one of the pretrained encoder.
+    """
+    frame = one_line_pretrained(by_layer(rows, CKA))
+    return frame.assign(panel=frame["target"], along=frame["layers"])
 
 
 def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -49,7 +49,9 @@ def test_a_mistake_is_one_sentence_with_key_and_correction(tmp_path, text, sente
     assert sentence in config_errors(tmp_path, text)
 
 
-@pytest.mark.parametrize("presets", [[], ["demo"], ["small"], ["small", "small-scratch"]])
+@pytest.mark.parametrize(
+    "presets", [[], ["demo"], ["small"], ["small", "small-scratch"], ["small", "night"]]
+)
 def test_windows_that_claims_compare_are_different_in_every_preset(tmp_path, presets):
     paths = [ROOT / f"config/{preset}.yaml" for preset in presets]
     plan = Plan(papers.load(paths, ROOT), LANGUAGES, home=ROOT)
