@@ -7,6 +7,7 @@ from pydantic import Field
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.marks import TargetLanguages
 from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.static_vectors import PairClassifier
 from mbert_atlas.plan.needs import Need, deepest_layer
@@ -49,7 +50,7 @@ class ZeroShotXnli(ConfigModel):
     """Zero-shot XNLI (Figures 2, 4, 6)."""
 
     dataset: ref.NliName = Field(description="Test set.")
-    languages: list[str] = Field(description="Its languages.")
+    languages: TargetLanguages = Field(description="Its languages.")
     runs: str = Field(description="Family of fine-tuning runs; {encoder} stands for the encoder.")
     network: PairClassifier = Field(default_factory=PairClassifier)
     """Classifier on static vectors, trained on the same pairs."""
@@ -62,7 +63,7 @@ class Translation(ConfigModel):
     """Parallel test and development sets (nli)."""
     limit: int | None = Field(None, ge=1, description="Most shifted sentences of each; none: all.")
     max_length: int = Field(128, ge=8, description="Longest sentence in tokens.")
-    languages: list[str] = Field(description="Languages translated to and from English.")
+    languages: TargetLanguages = Field(description="Languages translated to and from English.")
     weights: list[float] = Field(description="alpha, the factors of the shift.")
     best_of: list[float] = Field(description="Weights that the best one of Table 2 is chosen from.")
     rate_layer: int = Field(10, ge=0, description="Layer of the convert rates of Table 2.")
@@ -81,7 +82,7 @@ class ShiftedTransfer(ConfigModel):
     """Zero-shot XNLI with the shift (Table 4)."""
 
     development: ref.NliName = Field(description="Development set that the weights are chosen on.")
-    languages: list[str] = Field(description="Languages of the table, English first.")
+    languages: TargetLanguages = Field(description="Languages of the table, English first.")
     runs: dict[str, tuple[ref.FinetuningName, ref.FinetuningName]]
     """Families that fine-tune all layers and the upper ones, by name of the rows."""
     layer: int = Field(6, ge=0, description="The hidden state that is shifted.")
@@ -117,14 +118,29 @@ def check(config: Any) -> None:
     at, transfer, sizes = "liu2020", paper.transfer, paper.embeddings.pretrained.values()
     pretrained = (name for windows in sizes for names in windows.values() for name in names)
     for name in [paper.embeddings.reference, *pretrained]:
-        ref.FINETUNING.check(config, f"{at}.inference.runs", inference_family(paper, name))
+        family = inference_family(paper, name)
+        if ref.FINETUNING.check(config, f"{at}.inference.runs", family):
+            ref.check_evaluated(
+                config,
+                f"{at}.inference",
+                family,
+                paper.inference.dataset,
+                paper.inference.languages,
+            )
+    texts = paper.retrieval.texts
+    ref.check_languages(config, f"{at}.retrieval.texts", ["en"], texts)
     if dictionary := config.datasets.get(paper.retrieval.dictionary):
-        codes = ["en", *dictionary.languages]
-        ref.check_languages(config, f"{at}.retrieval.texts", codes, paper.retrieval.texts)
+        place = f"datasets.{paper.retrieval.dictionary}.languages"
+        ref.check_languages(config, place, dictionary.languages, texts)
     codes = ["en", *paper.translation.languages]
     for name in [*paper.translation.sentences, paper.means]:
         ref.check_languages(config, f"{at}.translation.languages", codes, name)
-    ref.check_languages(config, f"{at}.transfer.languages", transfer.languages, paper.means)
+    for name in [paper.means, transfer.development]:
+        ref.check_languages(config, f"{at}.transfer.languages", transfer.languages, name)
+    for family in {name for families in transfer.runs.values() for name in families}:
+        ref.check_evaluated(
+            config, f"{at}.transfer", family, paper.inference.dataset, transfer.languages
+        )
     for place in ("translation.rate_layer", "translation.score_layer", "transfer.layer"):
         if (layer := attrgetter(place)(paper)) > paper.layers:
             problem = f"{layer} is above liu2020.layers ({paper.layers})"
