@@ -6,7 +6,7 @@ be: it is added everywhere, and taken back where a check reports it.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -87,26 +87,25 @@ def _with(config: Config, added: Sequence[str], checks: Sequence[Check], lacks: 
     for code in added:
         listed = any(code in codes for codes in lists.values())
         if not listed and not any(place.code == code for place in rest):
-            raise Mistake(ADD, f"nothing can have {code!r}", "name files that have it")
+            datasets = (place for place in reasons if place.keys[0] == "datasets")
+            whys = Counter(reasons[place] for place in datasets if place.code == code)
+            ((why, _),) = whys.most_common(1) or [("there is no list of targets", 1)]
+            raise Mistake(ADD, f"nothing can have {code!r}: {why}", "name files that have it")
     extended._left_out.extend(_sentences(config, reasons))
     return extended
 
 
 def _without(config: Config, removed: Sequence[str], checks: Sequence[Check]) -> Config:
-    mistakes, trainings = list[Mistake](), defaultdict[str, list[str]](list)
+    mistakes, needs = list[Mistake](), defaultdict[str, list[str]](list)
     pretrained = {text for _, part in _pretrainings(config) for text in part.texts}
     for name, family in config.runs.items():
         trained = set(family.languages or ())
         if family.kind == "finetuning" and family.train in config.datasets:
             trained |= {*training_languages(config, family)}
         for code in trained & set(removed):
-            trainings[code].append(f"runs.{name}")
-    for code, runs in trainings.items():
-        more = f" and {len(runs) - 1} more are" if len(runs) > 1 else " is"
-        problem = f"{runs[0]}{more} trained on {code!r}"
-        mistakes.append(Mistake(REMOVE, problem, "keep it, or train on others there first"))
-    if mistakes:
-        raise _all(mistakes)
+            needs[code].append(f"runs.{name}")
+    if needs:
+        raise _needed(needs, "are trained on", "is trained on")
     lists = _target_lists(config)
     for code in removed:
         if not any(code in listed for listed in lists.values()):
@@ -124,13 +123,25 @@ def _without(config: Config, removed: Sequence[str], checks: Sequence[Check]) ->
             mistakes.append(Mistake(REMOVE, problem, "remove by null what it belongs to"))
         changed = {code: listed[code] for code in rest} if isinstance(listed, Mapping) else rest
         config = with_value(config, keys, changed)
-    for mistake in _mistakes(config, checks) if not mistakes else ():
-        if mistake.name in removed:
-            problem = f"{mistake.place} needs {mistake.name!r}"
-            mistakes.append(Mistake(REMOVE, problem, "keep it, or change that, too", mistake.name))
     if mistakes:
         raise _all(mistakes)
+    for mistake in _mistakes(config, checks):
+        if mistake.name in removed:
+            needs[mistake.name].append(mistake.place)
+    if needs:
+        raise _needed(needs, "need", "needs")
     return config
+
+
+def _needed(needs: Mapping[str, Sequence[str]], verb: str, singular: str) -> Mistake:
+    """Report, by language, what needs it, but for the last one, which is returned."""
+    mistakes = []
+    for code, listed in needs.items():
+        places = list(dict.fromkeys(listed))
+        more = f" and {len(places) - 1} more {verb}" if len(places) > 1 else f" {singular}"
+        fix = "keep it, or change that first"
+        mistakes.append(Mistake(REMOVE, f"{places[0]}{more} {code!r}", fix))
+    return _all(mistakes)
 
 
 def _all(mistakes: Sequence[Mistake]) -> Mistake:
@@ -177,7 +188,7 @@ def _dataset_of(targets: Mapping[str, str | None]) -> str:
 
 
 def _evaluated(config: Config) -> set[str]:
-    """Return the datasets that are predicted or measured, with those that they are made from.
+    """Return the datasets that are predicted or measured, those behind them, and made from these.
 
     Those that something is trained on, or chosen by, are left out.
     """
@@ -194,6 +205,8 @@ def _evaluated(config: Config) -> set[str]:
     for name in list(names):
         while (parent := config.datasets[name].parent) in config.datasets and parent not in names:
             names.add(name := str(parent))
+    while derived := {k for k, it in config.datasets.items() if it.parent in names} - names:
+        names |= derived
     return names - {value for _, value, mark in marked(config) if isinstance(mark, Trained)}
 
 
@@ -260,7 +273,8 @@ def _sentences(config: Config, reasons: Mapping[_Place, str]) -> list[str]:
         why = reason if name == reason else f"it is not in {name}"
         runs = [name] if _TRAINED.fullmatch(name) else []
         named = by_reason[config.add_languages.index(code), "" if runs else why]
-        named["places"].add(place_of(keys).removesuffix(".languages"))
+        place = place_of(keys)
+        named["places"].add(place.removesuffix(".languages") if place.count(".") > 1 else place)
         named["runs"].update(runs)
     sentences = []
     for number, reason in sorted(

@@ -111,22 +111,23 @@ def read_config(
     return validate(config_model(papers), values, files, typed, checks, change=change)
 
 
-def _lacks(config: Config, dataset: str, code: str) -> str:
-    """Return why files do not have a language, see :meth:`.Holdings.lacks`."""
-    return _holdings().lacks(config, dataset, code)
-
-
 @cache
 def _holdings() -> Any:
     # Here, as starts without added languages need none of it.
     from mbert_atlas.languages import Languages
+    from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
     from mbert_atlas.miniature.writing import written_names
     from mbert_atlas.plan.holdings import Holdings
     from mbert_atlas.sources.register import Register
 
     languages = Languages.read(_RESOURCES / "languages.csv")
     register = Register.read(_RESOURCES / "sources.yaml")
-    return Holdings(languages, register, cache(lambda *codes: written_names(codes)))
+    return Holdings(languages, register, MINIATURE_LANGUAGES, cache(written_names))
+
+
+def _lacks(config: Config, dataset: str, code: str) -> str:
+    """Return why files do not have a language, see :meth:`.Holdings.lacks`."""
+    return str(_holdings().lacks(config, dataset, code))
 
 
 def load(

@@ -17,12 +17,13 @@ _TABLE = "resources/languages.csv"
 class Holdings:
     """What is known of upstream files before any is here.
 
-    ``written`` returns the names of the synthetic data of some languages.
+    Synthetic data can be ``written`` in some languages; ``names`` returns their files.
     """
 
     languages: Languages
     register: Register
-    written: Callable[..., Collection[str]]
+    written: Collection[str]
+    names: Callable[[tuple[str, ...]], Collection[str]]
 
     def lacks(self, config: Config, name: str, code: str) -> str:
         """Return why the files of a dataset do not have a language; empty: they do.
@@ -32,6 +33,8 @@ class Holdings:
         dataset: Any = config.datasets[name]
         if dataset.parent or code in (dataset.files_by_language or {}):
             return ""  # it has what its parent has
+        if config.miniature and code not in self.written:
+            return "there are no synthetic data in it"
         row = self.languages[code]
         if dataset.column and not getattr(row, dataset.column):
             return f"it has no {dataset.column} in {_TABLE}"
@@ -56,6 +59,7 @@ class Holdings:
         if not names and not dataset.column:
             return f"{path} has one language; name a file in datasets.{name}.files_by_language"
         if config.miniature:
-            is_there = path in self.written(*config.miniature.languages)
+            written = filter(self.written.__contains__, config.miniature.languages)
+            is_there = path in self.names(tuple(written))
             return "" if is_there else f"the synthetic data have no {path}"
         return "" if source or not self.register.covers(path) else f"there is no {path}"

@@ -8,7 +8,7 @@ from pydantic import Field
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.marks import TargetLanguages
-from mbert_atlas.config.mistakes import Mistake, report
+from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.config.static_vectors import PairClassifier
 from mbert_atlas.plan.needs import Need, deepest_layer
 
@@ -141,6 +141,16 @@ def check(config: Any) -> None:
         ref.check_evaluated(
             config, f"{at}.transfer", family, paper.inference.dataset, transfer.languages
         )
+    for place, codes in (
+        ("drawn", [paper.translation.drawn]),
+        ("shown", paper.translation.shown_sentences),
+    ):
+        for code in codes:
+            role = f" in {at}.translation.languages"
+            check_name(f"{at}.translation.{place}", code, paper.translation.languages, role)
+    ref.check_languages(
+        config, f"{at}.transfer.chosen_in", [transfer.chosen_in], transfer.development
+    )
     for place in ("translation.rate_layer", "translation.score_layer", "transfer.layer"):
         if (layer := attrgetter(place)(paper)) > paper.layers:
             problem = f"{layer} is above liu2020.layers ({paper.layers})"
