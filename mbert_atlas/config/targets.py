@@ -243,12 +243,12 @@ def _extended(
 
 def _owners(mistake: Mistake, places: Iterable[_Place]) -> list[_Place]:
     """Return where a language was added that a mistake is about: there, or nearest to it."""
-    own = [place for place in places if place.code == mistake.name]
+    added = [place for place in places if place.code == mistake.name]
     parts = mistake.place.split(".")
     while parts:
         at = ".".join(parts)
         for end in (None, -1):  # the list, or what it is a part of
-            if near := [place for place in own if place_of(place.keys[:end]) == at]:
+            if near := [place for place in added if place_of(place.keys[:end]) == at]:
                 return near
         parts.pop()
     return []

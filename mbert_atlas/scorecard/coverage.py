@@ -1,7 +1,7 @@
 """How the tokenizers of a run split the languages that a paper's page is about."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +29,10 @@ class EncoderCoverage:
     origin: str
     languages: list[LanguageCoverage]  # by name
 
-    def above(self, share: float) -> list[LanguageCoverage]:
-        """Return the languages of which more than a share is unknown, most first."""
+    def above(self, share: float, evaluated: Collection[str]) -> list[LanguageCoverage]:
+        """Return the evaluated languages of which more than a share is unknown, most first."""
         above = [item for item in self.languages if item.unknown > share]
+        above = [item for item in above if item.language in evaluated]
         return sorted(above, key=lambda item: -item.unknown)
 
 
@@ -62,11 +63,11 @@ def coverage_of(
 def _by_language(
     coverage: Mapping[str, Any], datasets: Iterable[str], names: Mapping[str, str]
 ) -> Iterable[LanguageCoverage]:
-    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    datasets_of: dict[str, dict[str, Any]] = defaultdict(dict)
     for dataset in sorted(datasets):
         for code, shares in coverage[dataset]["languages"].items():
-            found[language(code, names)][dataset] = shares
-    for name, by_dataset in sorted(found.items()):
+            datasets_of[language(code, names)][dataset] = shares
+    for name, by_dataset in sorted(datasets_of.items()):
         # Of Chinese or Thai texts, what blanks separate are no words: datasets with words go first.
         split = [it for it in by_dataset if TASKS[coverage[it]["task"]].scored != "text"]
         sizes = sorted(by_dataset[it]["subwords_per_word"] for it in split or by_dataset)

@@ -155,6 +155,7 @@ def write_replication(
     """
     claims = claims[claims["paper"] == paper]
     views = claim_views(claims, setting)
+    measured = scorecard[was_run(scorecard)]
     sections = []
     for key in artifacts:
         labels = setting.labels(f"{paper}/{key}", contrasts)
@@ -183,5 +184,6 @@ def write_replication(
         cards=cards,
         coverage=coverage_of(read_json(cards), paper, setting) if cards else [],
         most_unknown=MOST_UNKNOWN,
+        evaluated={language(code, setting.names) for code in measured["target"]},
         provenance=provenance(setting),
     )

@@ -157,8 +157,10 @@ def test_subwords_of_a_paper_are_those_of_its_datasets(cards: Path, encoded: Set
         ("hi", 0, "trees", "2.00", False),
         ("th", 0.05, "texts", "30.00", True),
     ]
-    assert mbert.above(0.05) == []
-    assert [item.language for item in mbert.above(0.005)] == ["th", "Russian"]
+    everything = {"th", "Russian", "hi"}
+    assert mbert.above(0.05, everything) == []
+    assert [item.language for item in mbert.above(0.005, everything)] == ["th", "Russian"]
+    assert [item.language for item in mbert.above(0.005, {"Russian", "hi"})] == ["Russian"]
     both = coverage_of(read_json(cards), "other2020", encoded)
     assert [item.encoder for item in both] == ["little", "mbert"]
     assert coverage_of(read_json(cards), "third2020", encoded) == []
@@ -172,10 +174,11 @@ def test_a_page_says_above_5_percent_that_subwords_are_unknown(
     assert "Subwords by language" not in page
     content = read_json(cards)
     for share, has_sentence in ((0.05, False), (0.051, True)):
-        content["mbert"]["coverage"]["texts"]["languages"]["th"] = shares(share, 30)
+        content["mbert"]["coverage"]["texts"]["languages"]["ru"] = shares(share, 30)
+        content["mbert"]["coverage"]["texts"]["languages"]["th"] = shares(0.9, 30)  # no result
         write_json(content, cards)
         page = page_of(encoded, cards)
-        assert ("5% of the subwords are unknown in th" in page) == has_sentence
+        assert ("of the subwords 5% are unknown in Russian (" in page) == has_sentence
         assert f"{100 * share:.1f}%" in page
         assert page.count("⚠ The tokenizer of mbert lacks a language") == has_sentence
     assert '<td class="number">1.50–1.61</td>' in page
