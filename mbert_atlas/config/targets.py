@@ -76,19 +76,19 @@ def _with(config: Config, added: Sequence[str], checks: Sequence[Check], lacks: 
     rest, pretrainings = places - reasons.keys(), list(_pretrainings(config))
     while True:
         extended = _extended(config, rest, pretrainings)
-        refused = dict[_Place, str]()
+        reported = dict[_Place, str]()
         for mistake in _mistakes(extended, checks):
             for place in _owners(mistake, rest) if mistake.name in added else ():
-                refused.setdefault(place, mistake.problem)
-        if not refused:
+                reported.setdefault(place, mistake.problem)
+        if not reported:
             break
-        reasons |= refused
-        rest = rest - refused.keys()
+        reasons |= reported
+        rest = rest - reported.keys()
     for code in added:
         listed = any(code in codes for codes in lists.values())
         if not listed and not any(place.code == code for place in rest):
             datasets = (place for place in reasons if place.keys[0] == "datasets")
-            whys = Counter(reasons[place] for place in datasets if place.code == code)
+            whys = Counter(sorted(reasons[it] for it in datasets if it.code == code))
             ((why, _),) = whys.most_common(1) or [("there is no list of targets", 1)]
             raise Mistake(ADD, f"nothing can have {code!r}: {why}", "name files that have it")
     extended._left_out.extend(_sentences(config, reasons))

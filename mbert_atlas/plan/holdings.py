@@ -28,7 +28,7 @@ class Holdings:
     def lacks(self, config: Config, name: str, code: str) -> str:
         """Return why the files of a dataset do not have a language; empty: they do.
 
-        Files that the register knows nothing of are those of the user, and have it.
+        Files outside the folders of the register are those of the user, and have it.
         """
         dataset: Any = config.datasets[name]
         if dataset.parent or code in (dataset.files_by_language or {}):
