@@ -108,12 +108,12 @@ def training_languages(config: Any, family: Any) -> list[str]:
 Codes = Iterable[str] | None
 
 
-def check_languages(config: Any, place: str, codes: Codes, dataset: str) -> None:
-    """Report languages that a dataset lacks."""
+def check_languages(config: Any, place: str, codes: Codes, dataset: str, listed: str = "") -> None:
+    """Report languages that a dataset lacks; for ``listed`` see :class:`.Mistake`."""
     if dataset in config.datasets:  # else this is reported where it is named
         languages = config.datasets[dataset].languages
         for code in codes or ():
-            check_name(place, code, languages, f" in datasets.{dataset}.languages")
+            check_name(place, code, languages, f" in datasets.{dataset}.languages", listed)
 
 
 def check_family_languages(config: Any, place: str, family: str, codes: Codes) -> None:
@@ -131,13 +131,17 @@ def check_predicted(config: Any, place: str, family: str, dataset: str) -> bool:
     return check_name(place, dataset, sets, f" in runs.{family}.evaluate")
 
 
-def check_evaluated(config: Any, at: str, family: str, dataset: str, codes: Sequence[str]) -> None:
-    """Report languages, of the key ``at``, in which a family does not predict a dataset."""
-    if check_predicted(config, f"{at}.runs", family, dataset):
-        predicted = config.runs[family].evaluate[dataset]
-        for code in codes:
-            role = f" in runs.{family}.evaluate.{dataset}"
-            check_name(f"{at}.languages", code, predicted, role)
+def check_evaluated(
+    config: Any, at: str, family: str, dataset: str, codes: Sequence[str]
+) -> list[str]:
+    """Report languages, of the key ``at``, in which a family does not predict a dataset.
+
+    Returns the others, so that a language is reported of one of several families.
+    """
+    if not check_predicted(config, f"{at}.runs", family, dataset):
+        return [*codes]
+    predicted, role = config.runs[family].evaluate[dataset], f" in runs.{family}.evaluate.{dataset}"
+    return [code for code in codes if check_name(f"{at}.languages", code, predicted, role)]
 
 
 def check_task(config: Any, place: str, encoding: str, task: str) -> None:

@@ -244,7 +244,7 @@ def _extended(
 def _owners(mistake: Mistake, places: Iterable[_Place]) -> list[_Place]:
     """Return where a language was added that a mistake is about: there, or nearest to it."""
     added = [place for place in places if place.code == mistake.name]
-    parts = mistake.place.split(".")
+    parts = mistake.listed.split(".")
     while parts:
         at = ".".join(parts)
         for end in (None, -1):  # the list, or what it is a part of

@@ -117,37 +117,29 @@ def check(config: Any) -> None:
     paper: Section = config.liu2020
     at, transfer, sizes = "liu2020", paper.transfer, paper.embeddings.pretrained.values()
     pretrained = (name for windows in sizes for names in windows.values() for name in names)
+    test, codes = paper.inference.dataset, paper.inference.languages
     for name in [paper.embeddings.reference, *pretrained]:
         family = inference_family(paper, name)
         if ref.FINETUNING.check(config, f"{at}.inference.runs", family):
-            ref.check_evaluated(
-                config,
-                f"{at}.inference",
-                family,
-                paper.inference.dataset,
-                paper.inference.languages,
-            )
-    texts = paper.retrieval.texts
-    ref.check_languages(config, f"{at}.retrieval.texts", ["en"], texts)
+            codes = ref.check_evaluated(config, f"{at}.inference", family, test, codes)
     if dictionary := config.datasets.get(paper.retrieval.dictionary):
-        place = f"datasets.{paper.retrieval.dictionary}.languages"
-        ref.check_languages(config, place, dictionary.languages, texts)
-    codes = ["en", *paper.translation.languages]
+        place, texts = f"{at}.retrieval.texts", paper.retrieval.texts
+        ref.check_languages(config, place, ["en"], texts)
+        listed = f"datasets.{paper.retrieval.dictionary}.languages"
+        ref.check_languages(config, place, dictionary.languages, texts, listed)
+    translated = ["en", *paper.translation.languages]
     for name in [*paper.translation.sentences, paper.means]:
-        ref.check_languages(config, f"{at}.translation.languages", codes, name)
+        ref.check_languages(config, f"{at}.translation.languages", translated, name)
     for name in [paper.means, transfer.development]:
         ref.check_languages(config, f"{at}.transfer.languages", transfer.languages, name)
-    for family in {name for families in transfer.runs.values() for name in families}:
-        ref.check_evaluated(
-            config, f"{at}.transfer", family, paper.inference.dataset, transfer.languages
-        )
-    for place, codes in (
-        ("drawn", [paper.translation.drawn]),
-        ("shown", paper.translation.shown_sentences),
-    ):
+    codes = transfer.languages
+    for family in dict.fromkeys(name for families in transfer.runs.values() for name in families):
+        codes = ref.check_evaluated(config, f"{at}.transfer", family, test, codes)
+    role = f" in {at}.translation.languages"
+    named = {"drawn": [paper.translation.drawn], "shown": [*paper.translation.shown_sentences]}
+    for key, codes in named.items():
         for code in codes:
-            role = f" in {at}.translation.languages"
-            check_name(f"{at}.translation.{place}", code, paper.translation.languages, role)
+            check_name(f"{at}.translation.{key}", code, paper.translation.languages, role)
     ref.check_languages(
         config, f"{at}.transfer.chosen_in", [transfer.chosen_in], transfer.development
     )

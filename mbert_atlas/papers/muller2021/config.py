@@ -112,7 +112,7 @@ def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> 
         for name, (dataset, language) in test.places().items():
             if ref.check_predicted(config, f"{place}.targets.{name}", family, dataset):
                 codes = config.runs[family].evaluate[dataset]
-                role = f" in runs.{family}.evaluate.{dataset}"
+                role = f" in runs.{test.runs}.evaluate.{dataset}"
                 check_name(f"{place}.targets.{name}", language, codes, role)
 
 
