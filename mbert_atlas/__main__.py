@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 check_files(Plan(config, languages))
             except DataError as error:
                 raise with_lines(error, papers.files(files)) from None
-            print("No mistakes found.")
+            print(*config.left_out, "No mistakes found.", sep="\n")
         elif options.command == "runs":
             print(aligned(list_runs(config)))
         elif options.command == "rerun":

@@ -9,7 +9,7 @@ from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import DataError, joined
 from mbert_atlas.miniature.writing import written_names
 from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
-from mbert_atlas.scorecard.claims import read_claims
+from mbert_atlas.scorecard.claims import Claims, read_claims
 from mbert_atlas.sources.mirror import Mirror
 from mbert_atlas.sources.register import Register
 
@@ -19,15 +19,31 @@ def check_files(plan: Plan) -> None:
 
     A DataError (several: DataErrors) names what is wrong; its key is one of the merged config.
     """
-    codes = [item.code for item in plan.languages]
+    codes, mistakes = [item.code for item in plan.languages], list[DataError]()
     for name in plan.papers:
         claims, reported = (plan.home / file.format(name) for file in (CLAIMS, REPORTED))
-        read_claims(claims, name, reported, languages=codes)
-    mistakes = [*_bad_folders(plan)]
+        mistakes += _removed(plan, name, read_claims(claims, name, reported, languages=codes))
+    mistakes += _bad_folders(plan)
     if not mistakes and not plan.config.without_missing:
         mistakes += _unknown_files(plan)
     if mistakes:
         raise joined(mistakes)
+
+
+def _removed(plan: Plan, paper: str, claims: Claims) -> Iterator[DataError]:
+    """Yield an error for each removed language that a claim of a planned artifact is about."""
+    planned = {artifact.name for artifact in plan.papers[paper].artifacts}
+    for code in plan.config.remove_languages:
+        ids = [
+            key
+            for key, claim in claims.claims.items()
+            if claim.artifact in planned and any(it.get("target") == [code] for it in claim.terms)
+        ]
+        if ids:
+            more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+            problem = f"the claim {ids[0]!r}{more} of {paper} needs {code!r}"
+            fix = "keep it, or remove the table or figure of the claim by null"
+            yield DataError("config", "key remove_languages", problem, fix)
 
 
 def _bad_folders(plan: Plan) -> Iterator[DataError]:

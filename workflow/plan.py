@@ -49,6 +49,9 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
                 check_files(plan)
     except AtlasError as error:
         raise WorkflowError(str(error)) from None
+    if workflow.is_main_process:
+        for sentence in read.left_out:
+            logger.info(sentence)
     config |= read.model_dump(include={"downloads", "mirror", "offline", "contact"})
     config["exact_dumps"] = sorted(plan.exact_dumps)  # no parameter of a rule, see sources.smk
     if workflow.is_main_process and not (workflow.overwrite_configfiles or read.preset):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, FilePath
+from mbert_atlas.config.marks import Trained
 from mbert_atlas.config.merging import SOURCES
 from mbert_atlas.config.references import EncoderName, Reference, RunningText
 from mbert_atlas.config.training import Extension, MaskedTraining, Optimisation, Pretraining
@@ -33,7 +34,9 @@ class AlignedStart(ConfigModel):
     translations.
     """
 
-    bitexts: list[Annotated[str, Reference("datasets", " as a bitext of words", _is_of_words)]]
+    bitexts: list[
+        Annotated[str, Reference("datasets", " as a bitext of words", _is_of_words), Trained()]
+    ]
     """Bitexts with the translations, in all their languages; translations of one English sentence
     belong together."""
     deviation: float = Field(0.1, gt=0)

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.marks import TargetLanguages
 
 
 class MiniatureSizes(ConfigModel):
@@ -35,7 +36,7 @@ class MiniatureSizes(ConfigModel):
 class Miniature(ConfigModel):
     """Synthetic data in the format of every upstream source."""
 
-    languages: list[str] = Field(description="Languages; English is always one of them.")
+    languages: TargetLanguages = Field(description="Languages; English is always one of them.")
     lending: list[str] | None = None
     """Languages of the code-switched words; none: all. Adding another language leaves the texts of
     these unchanged."""

@@ -11,15 +11,21 @@ class Mistake(ValueError):
 
     ``place`` is the key, with dots; ``problem`` is what is wrong and ``fix`` what the user can do,
     as clauses without a full stop; ``name`` is the wrong name that ``problem`` begins with, where
-    several at one place become one sentence. Of a key that ``is_missing``, the place is
-    that of what should have it.
+    several at one place become one sentence, and ``listed`` the key of the list that has the name,
+    where that is another. Of a key that ``is_missing``, the place is that of what should have it.
     """
 
     def __init__(
-        self, place: str, problem: str, fix: str, name: str = "", is_missing: bool = False
+        self,
+        place: str,
+        problem: str,
+        fix: str,
+        name: str = "",
+        is_missing: bool = False,
+        listed: str = "",
     ) -> None:
         super().__init__(f"at {place}, {problem}; {fix}")
-        self.is_missing = is_missing
+        self.is_missing, self.listed = is_missing, listed or place
         self.place, self.problem, self.fix, self.name = place, problem, fix, name
 
 
@@ -62,10 +68,12 @@ def report(mistake: Mistake) -> None:
     gathered.append(mistake)
 
 
-def check_name(place: str, name: str | None, defined: Iterable[str], role: str = "") -> bool:
+def check_name(
+    place: str, name: str | None, defined: Iterable[str], role: str = "", listed: str = ""
+) -> bool:
     """Report a name that is not among the ``defined`` ones; return whether it is, or is none.
 
-    ``role`` is what these are, such as " as bitext".
+    ``role`` is what these are, such as " as bitext"; ``listed`` as in :class:`Mistake`.
     """
     defined = sorted(set(defined))
     if name is None or name in defined:
@@ -73,5 +81,5 @@ def check_name(place: str, name: str | None, defined: Iterable[str], role: str =
     near = difflib.get_close_matches(name, defined, 1)
     few = ", ".join(defined[:20]) + (", ..." if len(defined) > 20 else "")
     hint = f"did you mean {near[0]!r}?" if near else f"known: {few or 'none'}"
-    report(Mistake(place, f"{name!r} is not defined{role}", hint, name))
+    report(Mistake(place, f"{name!r} is not defined{role}", hint, name, listed=listed))
     return False

@@ -5,7 +5,7 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
 from mbert_atlas.config.alignment import Alignment
 from mbert_atlas.config.base import ConfigModel, FilePath, OnlyWith, Seed
@@ -54,6 +54,11 @@ class Config(ConfigModel):
     languages_instead: dict[str, str] = Field({})
     """Languages that replace others wherever the config names one, such as {ru: de}; not in
     `files_by_language`, whose files have one language."""
+    add_languages: list[str] = Field([], min_length=0)
+    """Languages to evaluate, too: they are added to each dataset, evaluation, table and figure that
+    can have them (docs/config.md)."""
+    remove_languages: list[str] = Field([], min_length=0)
+    """Languages that nothing is evaluated in."""
     miniature: Miniature | None = None
     """Generate synthetic data instead of fetching data (demo)."""
     datasets: dict[str, Dataset] = Field(description="Corpora by name.")
@@ -74,6 +79,13 @@ class Config(ConfigModel):
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
     resources: dict[str, Resources] = Field(default_factory=dict)
     """Resources of jobs by rule."""
+
+    _left_out: list[str] = PrivateAttr(default_factory=list)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Where ``add_languages`` could not be added, a sentence each."""
+        return self._left_out
 
     def facts(self) -> dict[str, str]:
         """Return preset and encoders in words, by name, as pages state them."""

@@ -27,7 +27,7 @@ NAMED = tuple(_NEEDS)
 """Sections whose entries other parts of the config name."""
 _NO_LANGUAGES = {
     *("files", "files_by_language", "hub", "folder", "downloads", "mirror", "run", "preset"),
-    "languages_instead",
+    *("languages_instead", "add_languages", "remove_languages"),
 }
 """Keys whose values name no languages."""
 

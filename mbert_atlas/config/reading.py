@@ -45,12 +45,14 @@ def validate(
     typed: Collection[str] = (),
     checks: Iterable[Callable[[_Model], None]] = (),
     described: Path | str = BASE,
+    change: Callable[[_Model], _Model] = lambda model: model,
 ) -> _Model:
     """Turn merged values into a model and, once each part is valid, check that the parts fit.
 
     ``files`` are those that the values come from, the last one wins; ``typed`` are top-level keys
-    of the command line, over all files; ``described`` is the file that describes the keys. A
-    DataError (several: DataErrors) names file, line, key and fix of each mistake.
+    of the command line, over all files; ``described`` is the file that describes the keys;
+    ``change`` returns another model, which is checked. A DataError (several: DataErrors) names
+    file, line, key and fix of each mistake.
     """
     try:
         config = model.model_validate(values)
@@ -60,6 +62,7 @@ def validate(
         mistakes = [_mistake(model, item, values, described) for item in items]
     else:
         with gathering() as mistakes:
+            config = change(config)
             for check in checks:
                 with going_on():
                     check(config)

@@ -1,12 +1,12 @@
 """What one part of a config names of another: types of such names, and checks that report."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any
 
 from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.marks import Keys, marked, place_of
 from mbert_atlas.config.mistakes import Mistake, check_name, report
 
 
@@ -44,35 +44,16 @@ FINETUNING = Reference("runs", " as fine-tuning", lambda item: item.kind == "fin
 FinetuningName = Annotated[str, FINETUNING]
 
 
-def check_references(config: Any, part: Any, kind: Any = None, place: str = "") -> None:
+def check_references(config: Any, part: Any, kind: Any = None, keys: Keys = ()) -> None:
     """Report names in a part of a config that are not defined, and keys that have no effect.
 
-    The part is a model, or values of a type (``kind``) that holds models or references; ``place``
-    is its key, with dots.
+    For the part, its type and its keys see :func:`.marked`.
     """
-    if part is None or kind in (bool, int, float, str):
-        return
-    origin, (inner, *rest) = get_origin(kind), get_args(kind) or (None,)
-    if isinstance(part, ConfigModel):
-        _check_effects(part, place)
-        for key, field in type(part).model_fields.items():
-            inner = Annotated[field.annotation, *field.metadata, None]
-            check_references(config, getattr(part, key), inner, f"{place}.{key}".strip("."))
-    elif origin is Annotated:
-        for reference in rest:
-            if isinstance(reference, Reference) and isinstance(part, str):
-                reference.check(config, place, part)
-        check_references(config, part, inner, place)
-    elif origin in (Union, UnionType):
-        for one in (inner, *rest):
-            check_references(config, part, one, place)
-    elif origin is dict and isinstance(part, Mapping):
-        for key, item in part.items():
-            check_references(config, key, inner, f"{place}.{key}")
-            check_references(config, item, rest[0], f"{place}.{key}")
-    elif origin in (list, tuple) and isinstance(part, list | tuple):
-        for number, item in enumerate(part):
-            check_references(config, item, inner, f"{place}.{number}")
+    for place, value, mark in marked(part, kind, keys):
+        if isinstance(value, ConfigModel) and mark is type(value):
+            _check_effects(value, place_of(place))
+        elif isinstance(mark, Reference) and isinstance(value, str):
+            mark.check(config, place_of(place), value)
 
 
 def _check_effects(part: ConfigModel, place: str) -> None:
@@ -127,25 +108,40 @@ def training_languages(config: Any, family: Any) -> list[str]:
 Codes = Iterable[str] | None
 
 
-def check_languages(config: Any, place: str, codes: Codes, dataset: str) -> None:
-    """Report languages that a dataset lacks."""
+def check_languages(config: Any, place: str, codes: Codes, dataset: str, listed: str = "") -> None:
+    """Report languages that a dataset lacks; for ``listed`` see :class:`.Mistake`."""
     if dataset in config.datasets:  # else this is reported where it is named
         languages = config.datasets[dataset].languages
         for code in codes or ():
-            check_name(place, code, languages, f" in datasets.{dataset}.languages")
+            check_name(place, code, languages, f" in datasets.{dataset}.languages", listed)
 
 
 def check_family_languages(config: Any, place: str, family: str, codes: Codes) -> None:
     """Report languages that a family of runs lacks; ``family`` may be an encoder, too."""
     if family in config.runs and (languages := config.runs[family].languages):
+        # The lowest family with them: the others may have inherited them.
+        *_, lowest = (it for it in chain(config, family) if config.runs[it].languages == languages)
         for code in codes or ():
-            check_name(place, code, languages, f" in runs.{family}.languages")
+            check_name(place, code, languages, f" in runs.{lowest}.languages")
 
 
 def check_predicted(config: Any, place: str, family: str, dataset: str) -> bool:
     """Report a dataset that a family does not predict; return whether it does."""
     sets = config.runs[family].evaluate
     return check_name(place, dataset, sets, f" in runs.{family}.evaluate")
+
+
+def check_evaluated(
+    config: Any, at: str, family: str, dataset: str, codes: Sequence[str]
+) -> list[str]:
+    """Report languages, of the key ``at``, in which a family does not predict a dataset.
+
+    Returns the others, so that a language is reported of one of several families.
+    """
+    if not check_predicted(config, f"{at}.runs", family, dataset):
+        return [*codes]
+    predicted, role = config.runs[family].evaluate[dataset], f" in runs.{family}.evaluate.{dataset}"
+    return [code for code in codes if check_name(f"{at}.languages", code, predicted, role)]
 
 
 def check_task(config: Any, place: str, encoding: str, task: str) -> None:

@@ -7,6 +7,7 @@ from pydantic import Field
 from mbert_atlas.config.alignment import Aligner
 from mbert_atlas.config.base import ConfigModel, Seed
 from mbert_atlas.config.finetuning import Finetuning
+from mbert_atlas.config.marks import TargetLanguages, TrainingDataset
 from mbert_atlas.config.references import BitextName, EncodingName, StartName
 from mbert_atlas.config.search import Search
 from mbert_atlas.config.tasks import EncodedDataset
@@ -47,10 +48,10 @@ class FinetuningRuns(_RunFamily):
 
     kind: Literal["finetuning"] = Field(description="Kind of runs.")
     encoding: EncodingName = Field(description="One of `encodings`.")
-    train: str = Field(description="Dataset to train on.")
+    train: TrainingDataset = Field(description="Dataset to train on.")
     train_languages: list[str] | None = None
     """Its languages, {language} being that of the run; none: all."""
-    evaluate: dict[str, list[str]]
+    evaluate: dict[str, TargetLanguages]
     """Datasets to predict, each with its languages. {language} is that of the run; a dataset that
     lacks it is left out."""
     language_data: EncodedDataset | None = None

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, OnlyWith
+from mbert_atlas.config.marks import TrainingDataset
 
 TEXT_METRICS = ("accuracy", "macro_f1_present", "macro_f1_union", "micro_f1")
 TAG_METRICS = (*(f"token_{name}" for name in TEXT_METRICS), "span_macro_f1", "span_micro_f1")
@@ -47,7 +48,7 @@ class Search(ConfigModel):
     space: dict[str, list[Any]] = Field(min_length=1)
     """Values to try by hyperparameter, such as optimisation.learning_rate; combinations go through
     the last one fastest."""
-    evaluate: dict[str, list[str]] = Field(min_length=1)
+    evaluate: dict[TrainingDataset, list[str]] = Field(min_length=1)
     """Development sets that choose, each with its languages."""
     choose_by: Choices = Field(description="How the best draw is chosen.")
 

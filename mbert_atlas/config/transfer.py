@@ -7,6 +7,7 @@ from pydantic import Field
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import PROTOCOLS, ConfigModel, Protocol
+from mbert_atlas.config.marks import TargetLanguages
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
 from mbert_atlas.config.tasks import TASKS
 
@@ -31,7 +32,7 @@ class TransferTable(ConfigModel):
     """A table of scores by condition and target language."""
 
     model: str = Field("mbert", description="Original encoder, as in the reported numbers.")
-    languages: list[str] = Field(description="Target languages.")
+    languages: TargetLanguages = Field(description="Target languages.")
     sources: list[str] = Field(["en"])
     """Training languages, those of one run joined by +; each replaces {source} in the names of
     families."""

@@ -7,7 +7,7 @@ A paper's ``config.py`` holds ``Section``, the model of its section of the confi
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
@@ -22,7 +22,10 @@ from mbert_atlas.config.mistakes import Mistake, check_name, gathering, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED, prepared
 from mbert_atlas.config.reading import BASE, located, read_yaml, validate
+from mbert_atlas.config.targets import with_other_languages
 from mbert_atlas.errors import DataError
+
+_RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 
 
 def names() -> list[str]:
@@ -104,7 +107,27 @@ def read_config(
         partial(_check_comparable, contents),
         *(import_module(f"{__name__}.{paper}.config").check for paper in papers),
     ]
-    return validate(config_model(papers), values, files, typed, checks)
+    change = partial(with_other_languages, checks=checks, lacks=_lacks, codes=languages)
+    return validate(config_model(papers), values, files, typed, checks, change=change)
+
+
+@cache
+def _holdings() -> Any:
+    # Here, as starts without added languages need none of it.
+    from mbert_atlas.languages import Languages
+    from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
+    from mbert_atlas.miniature.writing import written_names
+    from mbert_atlas.plan.holdings import Holdings
+    from mbert_atlas.sources.register import Register
+
+    languages = Languages.read(_RESOURCES / "languages.csv")
+    register = Register.read(_RESOURCES / "sources.yaml")
+    return Holdings(languages, register, MINIATURE_LANGUAGES, cache(written_names))
+
+
+def _lacks(config: Config, dataset: str, code: str) -> str:
+    """Return why files do not have a language, see :meth:`.Holdings.lacks`."""
+    return str(_holdings().lacks(config, dataset, code))
 
 
 def load(

@@ -362,7 +362,7 @@ def sources_of(name: str, dataset: Dataset, language: str, languages: Languages)
     """
     files = (dataset.files_by_language or {}).get(language)
     if files is None and dataset.files is not None:
-        files = [Source(path=dataset.files, partners=list(getattr(dataset, "partners", ())))]
+        files = [Source(path=dataset.files, partners=dataset.partners)]
     if not files:
         place, fix = f"key datasets.{name}.files_by_language", "add them or drop the language"
         raise DataError("config", place, f"no files for language {language!r}", fix)

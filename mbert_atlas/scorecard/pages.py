@@ -8,9 +8,12 @@ from typing import Any
 import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.encoding.coverage import MOST_UNKNOWN
+from mbert_atlas.files import read_json
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
+from mbert_atlas.scorecard.coverage import coverage_of
 from mbert_atlas.scorecard.tables import lay_out_parts, was_run
 from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, natural, provenance, render
 from mbert_atlas.scorecard.views import (
@@ -141,14 +144,18 @@ def write_replication(
     figures: Sequence[FigureLink],
     prose: str,
     cost: pd.DataFrame,
+    cards: Path | None = None,
 ) -> None:
     """Write the page of one paper, with its figures embedded; the claims are those of all papers.
 
-    It quotes the deviations and protocols of ``prose``, the paper's page in ``docs/papers``, and
-    shows the shared part of the cost next to the paper's. Raises AtlasError if the disk is full.
+    How its languages are split into subwords is on the ``cards`` of encoders, see
+    :meth:`.provenance.Tracer.cards`. It quotes the deviations and protocols of ``prose``, the
+    paper's page in ``docs/papers``, and shows the shared part of the cost next to the paper's.
+    Raises AtlasError if the disk is full.
     """
     claims = claims[claims["paper"] == paper]
     views = claim_views(claims, setting)
+    measured = scorecard[was_run(scorecard)]
     sections = []
     for key in artifacts:
         labels = setting.labels(f"{paper}/{key}", contrasts)
@@ -174,5 +181,9 @@ def write_replication(
         deviations=bullets(prose, "Deviations and choices"),
         protocol_rows=table_rows(prose, "The two protocols"),
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
+        cards=cards,
+        coverage=coverage_of(read_json(cards), paper, setting) if cards else [],
+        most_unknown=MOST_UNKNOWN,
+        evaluated={language(code, setting.names) for code in measured["target"]},
         provenance=provenance(setting),
     )

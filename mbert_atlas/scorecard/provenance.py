@@ -63,6 +63,7 @@ class Tracer:
         self, results: str, record_of: Callable[[str], Record | None], encoders: Mapping[str, str]
     ) -> None:
         self.results, self.encoders = results, encoders
+        self.stores: dict[str, dict[str, Path]] = defaultdict(dict)  # by encoder and dataset
         self.record_of, self.cost = cache(record_of), cache(self._cost)
         self.read_origins = cache(read_origins)
 
@@ -70,20 +71,24 @@ class Tracer:
         """Return what files were made from, as JSON values; nothing if there is no record of them.
 
         ``measurements``: CSV files; ``runs``: seeds and hours by id; ``datasets``: languages and
-        what was read, with its revision, by name; ``encoders``: names; ``cost``: number of jobs
-        and hours; ``started``, ``ended``: the first and the last job.
+        what was read, with its revision, by name; ``encoders``: names; ``encoded``: datasets by the
+        encoder whose tokenizer splits them; ``cost``: number of jobs and hours; ``started``,
+        ``ended``: the first and the last job.
         """
         behind = files_behind(files, self.record_of)
         records = {record.log: record for record in behind.values() if record}
         if not records:
             return {}
         runs = defaultdict[str, dict[str, set[str]]](lambda: {"seeds": set(), "logs": set()})
-        datasets = defaultdict[str, set[str]](set)
+        datasets, encoded = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
         for name, record in behind.items():
             match name.removeprefix(f"{self.results}/").split("/"):
                 case ["runs", run, seed, *_] if record:
                     runs[run]["seeds"].add(seed.removeprefix("seed"))
                     runs[run]["logs"].add(record.log)
+                case ["tokens", encoder, "examples", _, dataset]:
+                    encoded[encoder].add(dataset)
+                    self.stores[encoder].setdefault(dataset, Path(name))
                 case ["data", dataset]:
                     datasets[dataset.removesuffix(".parquet")].update()
                 case ["data", dataset, language]:
@@ -104,10 +109,28 @@ class Tracer:
                 name: self._data(name, sorted(datasets[name])) for name in sorted(datasets)
             },
             "encoders": sorted({self.encoders[name] for name in behind if name in self.encoders}),
+            "encoded": {encoder: sorted(encoded[encoder]) for encoder in sorted(encoded)},
             "cost": {"jobs": len(records), **self._hours(records.values())},
             "started": _time(min(record.started for record in records.values())),
             "ended": _time(max(record.ended for record in records.values())),
         }
+
+    def cards(self, origins: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """Return the cards of the encoders whose tokenizers split what has been described.
+
+        ``origin``; ``coverage`` by dataset: ``task`` and, by language, the fraction ``unknown`` and
+        ``subwords_per_word``, as the job that encoded it measured them.
+        """
+        cards: dict[str, dict[str, Any]] = {}
+        for encoder, stores in sorted(self.stores.items()):
+            metas = {name: read_json(stores[name] / "meta.json") for name in sorted(stores)}
+            coverage = {
+                name: {"task": meta["task"], "languages": meta["coverage"]}
+                for name, meta in metas.items()
+                if meta.get("coverage")
+            }
+            cards[encoder] = {"origin": origins.get(encoder, ""), "coverage": coverage}
+        return cards
 
     def _data(self, dataset: str, languages: list[str]) -> dict[str, list[str]]:
         """Return what was read for a dataset, or for some languages of it, by their cards."""

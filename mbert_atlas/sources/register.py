@@ -74,6 +74,8 @@ class FileEntry(_Entry):
     # Hugging Face hub lists a folder (JSON). The pattern then ends with SHA256SUMS.
     parts: str | None = Field(None, pattern=r"^https?://")
     examples: list[str] = Field(min_length=1)  # rests of paths
+    # Of files with several languages: those of the table of languages that they have.
+    languages: list[str] = []
     sha256: dict[str, _Sha256] = {}  # published checksums by rest of path
     bytes: dict[str, int] = {}  # sizes, likewise
     access: Literal["open", "registration", "manual"] = "open"
@@ -282,6 +284,10 @@ class Register:
             if rest != path and (values := _values(entry, rest)):
                 return SourceFile(entry, rest, self.checksums.get(path), values)
         return None
+
+    def covers(self, path: str) -> bool:
+        """Return whether ``path`` lies in the folder of an entry, which may not list it."""
+        return any(path.startswith(f"{entry.folder}/") for entry in self.files())
 
     def files(self) -> list[FileEntry]:
         """Return the entries that are files, in the order of the register."""

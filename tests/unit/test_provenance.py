@@ -33,6 +33,7 @@ from workflow.records import record_reader
 
 RUN = "results/toy"
 CITATION = ROOT / "CITATION.cff"
+STORE = f"{RUN}/tokens/many/examples/inference/xnli"
 DATA = [f"{RUN}/data/{name}.parquet" for name in ("xnli", "texts/hi", "pieces/hi")]
 TRAINED = [f"{RUN}/runs/nli/seed{seed}/predictions.parquet" for seed in (1, 2)]
 MEASURED = f"{RUN}/measurements/toy2020/table1.csv"
@@ -42,7 +43,8 @@ JOBS = {
     DATA[0]: (["downloads/xnli.zip"], "read/xnli", 0, 10),
     DATA[1]: (["downloads/hi.bz2"], "read/hi", 0, 10),
     f"{RUN}/data/unused.parquet": ([], "read/unused", 0, 1000),
-    TRAINED[0]: ([DATA[0], "encoders/many"], "finetune/nli/seed1", 20, 80),
+    STORE: ([DATA[0]], "encode_examples/many/inference/xnli", 10, 10),
+    TRAINED[0]: ([STORE, "encoders/many"], "finetune/nli/seed1", 20, 80),
     TRAINED[1]: ([*DATA, "encoders/many"], "finetune/nli/seed2", 20, 140),
     MEASURED: (TRAINED, "measure/toy2020/table1", 150, 152),
     FIGURE: ([MEASURED], "render_figure/toy2020/figure1", 160, 162),
@@ -100,6 +102,21 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_cards_of_encoders_have_what_jobs_measured(run: Path) -> None:
+    tracer = Tracer(RUN, record_of, {"encoders/many": "many"})
+    assert tracer.cards({}) == {}  # nothing was described yet
+    tracer.describe([FIGURE])
+    measured = {"en": {"unknown": 0.01, "subwords_per_word": 1.2}}
+    store = Path(STORE)
+    store.mkdir(parents=True)
+    for meta, coverage in (
+        ({"task": "nli", "coverage": measured}, {"xnli": {"task": "nli", "languages": measured}}),
+        ({"task": "nli"}, {}),  # of an earlier version
+    ):
+        (store / "meta.json").write_text(json.dumps(meta))
+        assert tracer.cards({"many": "here"}) == {"many": {"origin": "here", "coverage": coverage}}
+
+
 def test_runs_data_encoders_and_cost_of_a_figure_are_those_behind_its_files(run: Path) -> None:
     content = read_trace(run / "highlights/provenance.json")
     item = content["artifacts"]["toy2020/figure1"]
@@ -118,9 +135,10 @@ def test_runs_data_encoders_and_cost_of_a_figure_are_those_behind_its_files(run:
             "origins": ["xnli (CC0)", "XNLI-1.0.zip at 1a2b"],
         },
     }
-    # Two trainings by their benchmarks, four jobs of 10, 10, 2 and 2 s by the clock.
+    assert item["encoded"] == {"many": ["xnli"]}
+    # Two trainings by their benchmarks, five jobs of 10, 10, 0, 2 and 2 s by the clock.
     assert item["cost"] == {
-        "jobs": 6,
+        "jobs": 7,
         "wall_hours": pytest.approx((60 + 120 + 24) / 3600),
         "cpu_hours": pytest.approx(90 / 3600),
         "gpu_hours": pytest.approx(2 * 120 / 3600),
@@ -161,7 +179,7 @@ def test_a_page_links_the_files_of_a_figure_and_states_what_it_was_made_from(
     for said in (
         "snakemake --profile local --cores all --configfile toy.yaml -- toy2020_figure1",
         "mbert-atlas 9, commit c0ffee",
-        "6 jobs of 3.4 min in total, 1.5 min of CPU time, 4.0 min of GPU time",
+        "7 jobs of 3.4 min in total, 1.5 min of CPU time, 4.0 min of GPU time",
         "many: here",
         "XNLI-1.0.zip at 1a2b",
         "nli 1, 2 NLI on xnli from many; epochs 2 3.0 min",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from toy_claims import claim
 from toy_scorecard import write
 
 from mbert_atlas import papers
+from mbert_atlas.files import read_json, write_json
 from mbert_atlas.scorecard.cells import KEY
 from mbert_atlas.scorecard.claims import Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
+from mbert_atlas.scorecard.coverage import coverage_of
 from mbert_atlas.scorecard.front import write_index
 from mbert_atlas.scorecard.pages import write_replication
 from mbert_atlas.scorecard.templates import FigureLink, Setting, expected_extreme
@@ -92,7 +95,7 @@ def page_of(
     output = tmp_path / "run/papers/toy2020.html"
     cost = [("toy2020", "training", 3, 0.5, 1.5, 0.0, 900.0, 0), ("other", "x", 9, 9, 9, 9, 9, 9)]
 
-    def written(setting: Setting) -> str:
+    def written(setting: Setting, cards: Path | None = None) -> str:
         write_replication(
             claims,
             output,
@@ -105,10 +108,81 @@ def page_of(
             figures=[figure],
             prose=PROSE,
             cost=pd.DataFrame(cost, columns=list(COST_COLUMNS)),
+            cards=cards,
         )
         return output.read_text(encoding="utf-8")
 
     return written
+
+
+def shares(unknown: float, subwords: float) -> dict[str, float]:
+    return {"unknown": unknown, "subwords_per_word": subwords}
+
+
+@pytest.fixture
+def cards(tmp_path: Path) -> Path:
+    coverage = {
+        "trees": {"task": "tagging", "languages": {"ru": shares(0.0, 1.5), "hi": shares(0, 2)}},
+        "more": {"task": "ner", "languages": {"ru": shares(0.002, 1.6123)}},
+        "texts": {"task": "nli", "languages": {"ru": shares(0.01, 40), "th": shares(0.05, 30)}},
+        "others": {"task": "tagging", "languages": {"ja": shares(0.9, 1)}},
+    }
+    path = tmp_path / "run/encoders.card.json"
+    path.parent.mkdir(exist_ok=True)
+    little = {"origin": "folder little", "coverage": {"texts": coverage["texts"]}}
+    write_json({"mbert": {"origin": "ORG/E at 1", "coverage": coverage}, "little": little}, path)
+    return path
+
+
+@pytest.fixture
+def encoded() -> Setting:
+    """A record of artifacts of two papers, none of which the page shows."""
+    artifacts = {
+        "toy2020/table8": {"encoded": {"mbert": ["texts", "trees"]}},
+        "toy2020/table9": {"encoded": {"mbert": ["more", "older"]}},
+        "other2020/table1": {"encoded": {"mbert": ["others"], "little": ["texts"]}},
+    }
+    return replace(WORLD, record={"artifacts": artifacts})
+
+
+def test_subwords_of_a_paper_are_those_of_its_datasets(cards: Path, encoded: Setting) -> None:
+    (mbert,) = coverage_of(read_json(cards), "toy2020", encoded)
+    assert (mbert.encoder, mbert.origin) == ("mbert", "ORG/E at 1")
+    rows = [
+        (it.language, it.unknown, it.dataset, it.subwords_per_word, it.of_texts)
+        for it in mbert.languages
+    ]
+    assert rows == [
+        ("Russian", 0.01, "texts", "1.50–1.61", False),
+        ("hi", 0, "trees", "2.00", False),
+        ("th", 0.05, "texts", "30.00", True),
+    ]
+    everything = {"th", "Russian", "hi"}
+    assert mbert.above(0.05, everything) == []
+    assert [item.language for item in mbert.above(0.005, everything)] == ["th", "Russian"]
+    assert [item.language for item in mbert.above(0.005, {"Russian", "hi"})] == ["Russian"]
+    both = coverage_of(read_json(cards), "other2020", encoded)
+    assert [item.encoder for item in both] == ["little", "mbert"]
+    assert coverage_of(read_json(cards), "third2020", encoded) == []
+
+
+def test_a_page_says_above_5_percent_that_subwords_are_unknown(
+    page_of: Callable[..., str], cards: Path, encoded: Setting
+) -> None:
+    assert "Subwords by language" not in page_of(WORLD)
+    page = page_of(WORLD, cards)  # nothing is encoded for it
+    assert "Subwords by language" not in page
+    content = read_json(cards)
+    for share, has_sentence in ((0.05, False), (0.051, True)):
+        content["mbert"]["coverage"]["texts"]["languages"]["ru"] = shares(share, 30)
+        content["mbert"]["coverage"]["texts"]["languages"]["th"] = shares(0.9, 30)  # no result
+        write_json(content, cards)
+        page = page_of(encoded, cards)
+        assert ("of the subwords 5% are unknown in Russian (" in page) == has_sentence
+        assert f"{100 * share:.1f}%" in page
+        assert page.count("⚠ The tokenizer of mbert lacks a language") == has_sentence
+    assert '<td class="number">1.50–1.61</td>' in page
+    assert '<a href="../encoders.card.json">' in page
 
 
 def test_a_level_has_no_plus_sign(measurements: Path, reported: Path) -> None:

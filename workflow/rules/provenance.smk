@@ -9,6 +9,7 @@ rule trace_artifacts:
     output:
         record="<results>/{scope}provenance.json",
         config="<results>/{scope}config.yaml",
+        cards="<results>/{scope}encoders.card.json",
     log:
         "<results>/logs/{scope}provenance.log",
     localrule: True

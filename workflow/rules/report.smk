@@ -75,6 +75,7 @@ rule write_replication:
         claims="<results>/{scope}claims.csv",
         cost="<results>/{scope}cost.csv",
         provenance="<results>/{scope}provenance.json",
+        cards="<results>/{scope}encoders.card.json",
     output:
         "<results>/{scope}papers/{paper}.html",
     log:

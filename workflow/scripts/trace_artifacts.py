@@ -14,3 +14,4 @@ with set_up(snakemake):
     stated = params.stated | {"command": params.command}
     content = trace(stated, tracer, output.record, output.config)
     write_json(content | {"code": code_version(Path(params.home))}, output.record)
+    write_json(tracer.cards(content["encoders"]), output.cards)

@@ -25,4 +25,5 @@ with set_up(snakemake):
         figures=figure_links(params.figures, setting.names),
         prose=Path(params.prose["path"]).read_text(encoding="utf-8"),
         cost=pd.read_csv(snakemake.input.cost),
+        cards=snakemake.input.cards,
     )

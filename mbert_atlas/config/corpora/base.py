@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import AfterValidator, Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, OnlyWith
+from mbert_atlas.config.marks import TargetLanguages
 
 CORPUS: Any = Field(description="Kind of corpus; it decides the reader and the columns.")
 FORMAT: Any = Field(None, description="Upstream format, where a corpus has several.")
@@ -67,11 +68,16 @@ class Corpus(ConfigModel):
     is_running_text: ClassVar[bool] = False  # the table has the columns of `schemas.PARAGRAPHS`
     one_file: ClassVar[bool] = False  # a language has a single upstream file (and its partners)
     parent_key: ClassVar[str] = ""  # key that names the parent
+    column: ClassVar[str] = ""  # of the table of languages, empty where the files lack a language
 
     corpus: str = CORPUS
-    languages: list[str] = Field(description="Language codes, rows of resources/languages.csv.")
+    languages: TargetLanguages = Field(
+        description="Language codes, rows of resources/languages.csv."
+    )
     files: UpstreamPath | None = None
     """Upstream path for every language, with placeholders."""
+    partners: list[UpstreamPath] = Field([], min_length=0, exclude=True)
+    """Files that belong to `files`, as in `files_by_language`."""
     files_by_language: dict[str, list[Source]] | None = None
     """Upstream files of single languages; they win over `files`."""
 
@@ -116,6 +122,8 @@ class Corpus(ConfigModel):
             keys = ["files", "files_by_language", *filter(None, [self.parent_key])]
             ways = " or ".join(f"`{key}`" for key in keys)
             raise ValueError(f"give {ways}" + (", not both" if has_files else ""))
+        if self.partners and self.files is None:
+            raise ValueError("`partners` belong to `files`; give it, or leave them out")
         paths = [source.path for some in (self.files_by_language or {}).values() for source in some]
         if getattr(self, "dump", None) is None and any(
             "{dump}" in p for p in [*paths, self.files or ""]

@@ -196,10 +196,11 @@ class Typology(Corpus):
     """Features of the World Atlas of Language Structures; one table for all languages."""
 
     reader = "corpora.typology:read"
+    column = "wals_code"
 
     corpus: Literal["typology"] = CORPUS
     files: UpstreamPath = Field(description="Table of values, in CLDF.")
-    partners: tuple[UpstreamPath, UpstreamPath]
+    partners: list[UpstreamPath] = Field(min_length=2, max_length=2)
     """Its tables of languages and of codes."""
 
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import OnlyWith
+from mbert_atlas.config.marks import TrainingDataset
 from mbert_atlas.config.methods import MethodOptions
 from mbert_atlas.config.mistakes import Mistake, report
 
@@ -26,7 +27,7 @@ class Selection(MethodOptions):
     """Accuracy of texts or labelled words (of dependencies: LAS); macro F1 over the union of gold
     and predicted classes; or seqeval's F1 over spans, micro for entities, macro over spans of bare
     tags, which the authors' code takes for tokens."""
-    development: str | None = None
+    development: TrainingDataset | None = None
     """Dataset that decides, in the training languages; none: part of the training data, sampled
     once for all runs by language, which is not trained on."""
     fraction: float = Field(0.1, gt=0, lt=1)

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.marks import TargetLanguages
 from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.transfer import TransferTable, check_transfer_table
 from mbert_atlas.plan.needs import Need
@@ -25,7 +26,7 @@ CONTRASTS = [
 class Histograms(ConfigModel):
     """A figure of distances between words."""
 
-    languages: list[str] = Field(description="Target languages.")
+    languages: TargetLanguages = Field(description="Target languages.")
     panels: dict[str, ref.StartName]
     """Panels: name, and the encoder or family of runs that it shows."""
 
@@ -40,7 +41,7 @@ class Section(ConfigModel):
     figures: dict[Literal["figure1", "figure2"], Histograms] = Field(description="Figures 1 and 2.")
     pages: Annotated[str, ref.corpus("wikipedia")]
     """Wikipedia dataset whose articles Table 1 counts."""
-    languages: list[str] = Field(description="Languages of Table 1.")
+    languages: TargetLanguages = Field(description="Languages of Table 1.")
     tables: dict[str, TransferTable] = Field(description="Tables 2 to 9.")
 
 

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.mistakes import Mistake, report
+from mbert_atlas.config.marks import TargetLanguages
+from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.config.static_vectors import PairClassifier
 from mbert_atlas.plan.needs import Need, deepest_layer
 
@@ -49,7 +50,7 @@ class ZeroShotXnli(ConfigModel):
     """Zero-shot XNLI (Figures 2, 4, 6)."""
 
     dataset: ref.NliName = Field(description="Test set.")
-    languages: list[str] = Field(description="Its languages.")
+    languages: TargetLanguages = Field(description="Its languages.")
     runs: str = Field(description="Family of fine-tuning runs; {encoder} stands for the encoder.")
     network: PairClassifier = Field(default_factory=PairClassifier)
     """Classifier on static vectors, trained on the same pairs."""
@@ -62,7 +63,7 @@ class Translation(ConfigModel):
     """Parallel test and development sets (nli)."""
     limit: int | None = Field(None, ge=1, description="Most shifted sentences of each; none: all.")
     max_length: int = Field(128, ge=8, description="Longest sentence in tokens.")
-    languages: list[str] = Field(description="Languages translated to and from English.")
+    languages: TargetLanguages = Field(description="Languages translated to and from English.")
     weights: list[float] = Field(description="alpha, the factors of the shift.")
     best_of: list[float] = Field(description="Weights that the best one of Table 2 is chosen from.")
     rate_layer: int = Field(10, ge=0, description="Layer of the convert rates of Table 2.")
@@ -81,7 +82,7 @@ class ShiftedTransfer(ConfigModel):
     """Zero-shot XNLI with the shift (Table 4)."""
 
     development: ref.NliName = Field(description="Development set that the weights are chosen on.")
-    languages: list[str] = Field(description="Languages of the table, English first.")
+    languages: TargetLanguages = Field(description="Languages of the table, English first.")
     runs: dict[str, tuple[ref.FinetuningName, ref.FinetuningName]]
     """Families that fine-tune all layers and the upper ones, by name of the rows."""
     layer: int = Field(6, ge=0, description="The hidden state that is shifted.")
@@ -116,15 +117,32 @@ def check(config: Any) -> None:
     paper: Section = config.liu2020
     at, transfer, sizes = "liu2020", paper.transfer, paper.embeddings.pretrained.values()
     pretrained = (name for windows in sizes for names in windows.values() for name in names)
+    test, codes = paper.inference.dataset, paper.inference.languages
     for name in [paper.embeddings.reference, *pretrained]:
-        ref.FINETUNING.check(config, f"{at}.inference.runs", inference_family(paper, name))
+        family = inference_family(paper, name)
+        if ref.FINETUNING.check(config, f"{at}.inference.runs", family):
+            codes = ref.check_evaluated(config, f"{at}.inference", family, test, codes)
     if dictionary := config.datasets.get(paper.retrieval.dictionary):
-        codes = ["en", *dictionary.languages]
-        ref.check_languages(config, f"{at}.retrieval.texts", codes, paper.retrieval.texts)
-    codes = ["en", *paper.translation.languages]
+        place, texts = f"{at}.retrieval.texts", paper.retrieval.texts
+        ref.check_languages(config, place, ["en"], texts)
+        listed = f"datasets.{paper.retrieval.dictionary}.languages"
+        ref.check_languages(config, place, dictionary.languages, texts, listed)
+    translated = ["en", *paper.translation.languages]
     for name in [*paper.translation.sentences, paper.means]:
-        ref.check_languages(config, f"{at}.translation.languages", codes, name)
-    ref.check_languages(config, f"{at}.transfer.languages", transfer.languages, paper.means)
+        ref.check_languages(config, f"{at}.translation.languages", translated, name)
+    for name in [paper.means, transfer.development]:
+        ref.check_languages(config, f"{at}.transfer.languages", transfer.languages, name)
+    codes = transfer.languages
+    for family in dict.fromkeys(name for families in transfer.runs.values() for name in families):
+        codes = ref.check_evaluated(config, f"{at}.transfer", family, test, codes)
+    role = f" in {at}.translation.languages"
+    named = {"drawn": [paper.translation.drawn], "shown": [*paper.translation.shown_sentences]}
+    for key, codes in named.items():
+        for code in codes:
+            check_name(f"{at}.translation.{key}", code, paper.translation.languages, role)
+    ref.check_languages(
+        config, f"{at}.transfer.chosen_in", [transfer.chosen_in], transfer.development
+    )
     for place in ("translation.rate_layer", "translation.score_layer", "transfer.layer"):
         if (layer := attrgetter(place)(paper)) > paper.layers:
             problem = f"{layer} is above liu2020.layers ({paper.layers})"

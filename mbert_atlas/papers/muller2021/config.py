@@ -6,6 +6,7 @@ from pydantic import Field
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel, Protocol
+from mbert_atlas.config.marks import TargetLanguages, Targets
 from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.plan.needs import Need, deepest_layer
 
@@ -30,7 +31,7 @@ class LayerTest(ConfigModel):
     runs: str
     """Family without re-initialised layers; with a hyphen and a set of layers after it the family
     that re-initialises those."""
-    targets: dict[str, Target | None]
+    targets: Annotated[dict[str, Target | None], Targets()]
     """dataset/language by target as the reported numbers name it; null removes one."""
 
     def places(self) -> dict[str, tuple[str, str]]:
@@ -61,7 +62,7 @@ class Similarity(ConfigModel):
     """Similarity of parallel sentences in two languages by layer (CKA)."""
 
     source: str = Field("en", description="Language with which all others are compared.")
-    languages: list[str] = Field(description="The others, of Figures 3 to 8.")
+    languages: TargetLanguages = Field(description="The others, of Figures 3 to 8.")
     dataset: ref.DatasetName = Field(description="Parallel treebanks.")
     encodings: dict[Protocol, ref.TextEncoding] = Field(description="Encodings of their texts.")
     runs: dict[TaskName, str] = Field(min_length=1)
@@ -70,7 +71,7 @@ class Similarity(ConfigModel):
     seeds: int | None = Field(None, ge=1)
     """Maximum number of seeds of encoders with such layers; none: all."""
     figure1: str = Field("ru", description="Target language of Figures 1 and 2.")
-    figure5: list[str] = Field(description="Target languages of Figure 5.")
+    figure5: TargetLanguages = Field(description="Target languages of Figure 5.")
 
 
 class Section(ConfigModel):
@@ -88,9 +89,11 @@ def check(config: Any) -> None:
         for task, test in table.tests.items():
             _check_test(config, f"muller2021.tables.{name}.tests.{task}", table, test)
     similarity, at = config.muller2021.similarity, "muller2021.similarity"
-    ref.check_languages(config, at, [similarity.source, *similarity.languages], similarity.dataset)
-    for code in [similarity.figure1, *similarity.figure5]:
-        check_name(at, code, similarity.languages, f" in {at}.languages")
+    ref.check_languages(config, f"{at}.source", [similarity.source], similarity.dataset)
+    ref.check_languages(config, f"{at}.languages", similarity.languages, similarity.dataset)
+    for key, codes in (("figure1", [similarity.figure1]), ("figure5", similarity.figure5)):
+        for code in codes:
+            check_name(f"{at}.{key}", code, similarity.languages, f" in {at}.languages")
     for task, runs in similarity.runs.items():
         for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
             ref.FINETUNING.check(config, f"{at}.runs.{task}", family)
@@ -109,7 +112,8 @@ def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> 
         for name, (dataset, language) in test.places().items():
             if ref.check_predicted(config, f"{place}.targets.{name}", family, dataset):
                 codes = config.runs[family].evaluate[dataset]
-                check_name(f"{place}.targets.{name}", language, codes, f" of {dataset} there")
+                role = f" in runs.{test.runs}.evaluate.{dataset}"
+                check_name(f"{place}.targets.{name}", language, codes, role)
 
 
 def needs_of(config: Any) -> dict[str, list[Need]]:

@@ -23,7 +23,7 @@ PAPER = "muller2021:\n  "
         ),
         (
             PAPER + "tables: {table7: {tests: {pos: {targets: {sw: trees-test/sw}}}}}\n",
-            "'sw' is not defined of trees-test there",
+            "'sw' is not defined in runs.pos.evaluate.trees-test",
         ),
         (
             PAPER + "tables: {table7: {tests: {pos: {targets: {sw: trees}}}}}\n",
