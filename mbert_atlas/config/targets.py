@@ -227,8 +227,8 @@ def _extended(
     for keys, part in pretrainings:
         if not part.languages and any(("datasets", it, "languages") in lists for it in part.texts):
             texts = [config.datasets[text].languages for text in part.texts]
-            codes = dict.fromkeys(code for some in texts for code in some)
-            config = with_value(config, (*keys, "languages"), [*codes])
+            every = dict.fromkeys(code for some in texts for code in some)
+            config = with_value(config, (*keys, "languages"), [*every])
     order = {code: number for number, code in enumerate(config.add_languages)}
     for keys, codes in lists.items():
         value: Any = value_in(config, keys)
@@ -281,8 +281,8 @@ def _sentences(config: Config, reasons: Mapping[_Place, str]) -> list[str]:
         by_reason, key=lambda key: (key[0], min(by_reason[key]["places"]))
     ):
         named = by_reason[number, reason]
-        runs, places = ", ".join(sorted(named["runs"])), _in_short(named["places"])
-        why = reason or f"runs are trained by language, and it is not in {runs}"
+        families, places = ", ".join(sorted(named["runs"])), _in_short(named["places"])
+        why = reason or f"runs are trained by language, and it is not in {families}"
         sentences.append(f"{ADD}: {config.add_languages[number]} is not in {places}: {why}.")
     return sentences
 
