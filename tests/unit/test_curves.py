@@ -14,13 +14,14 @@ import pytest
 import torch
 from axe import check, needs_axe
 from test_training import Line, SquaredError, line_model, run
-from test_trimming import folder, write_examples  # noqa: F401 (a fixture)
+from test_trimming import write_examples
 from tiny_models import finetuned, finetuning_job, sentence_table, tagging_job
+from toy_representations import toy_encoder
 from toy_results import PAPER, finished_run
 
 from mbert_atlas import tasks
-from mbert_atlas.arrays import load_arrays
 from mbert_atlas.analysis.scores import majority_arcs
+from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.methods.selection import Selection
 from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoding import encode
@@ -115,6 +116,12 @@ def test_macro_f1_of_guessing_is_that_of_expected_counts(tmp_path):
     assert frame["majority"][0] == pytest.approx(100 * 2 * most / (most + total) / 4)
     expected = [2 * (n / 4) / (n + total / 4) for n in counts.values()]
     assert frame["chance"][0] == pytest.approx(100 * sum(expected) / 4)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    toy_encoder(tmp_path / "encoder")
+    return tmp_path
 
 
 RELATIONS = ["nsubj", "obj", "root"]
@@ -321,8 +328,8 @@ def test_the_index_names_a_run_at_chance_and_no_other(results):
     page, index = write_pages(results)
     (named,) = re.findall(r'<details id="at-chance".*?</details>', index, re.DOTALL)
     assert "1 of 4 trainings is at chance" in named
-    assert re.findall(r'<a href="training.html#(.*?)">', named) == ["run-nli-ru.published"]
-    assert "run-nli-ru.published" in page.ids
+    assert re.findall(r'<a href="training.html#(.*?)">', named) == ["nli/nli-ru.published"]
+    assert "nli/nli-ru.published" in page.ids
     assert "seed 2: development accuracy 33.0, by guessing 33.3" in named
     assert "seed 1" not in named
     write_parquet(
