@@ -192,17 +192,17 @@ def _plot(
         for curve in rows
     ]
     # Development examples, and so what is by guessing, are the same for all seeds, or nearly so.
-    values = {key: float(seeds[0].curve[key].iloc[-1]) for key in references}
-    known = {key: value for key, value in values.items() if not math.isnan(value)}
+    last = seeds[0].curve.iloc[-1]
+    values = {key: float(last[key]) for key in references if not math.isnan(last[key])}
     ends = ", ".join(
         f"{curve[column].iloc[0]:.3g} to {curve[column].iloc[-1]:.3g}" for curve in rows
     )
-    by_guessing = "".join(f"; {value:.3g}: {_LINES[key]}" for key, value in known.items())
+    by_guessing = "".join(f"; {value:.3g}: {_LINES[key]}" for key, value in values.items())
     return Plot(
         name=name,
         lines=list(zip(points, bad, strict=True)),
         references={
-            key: (height(value), f"{value:.3g}: {_LINES[key]}") for key, value in known.items()
+            key: (height(value), f"{value:.3g}: {_LINES[key]}") for key, value in values.items()
         },
         ends=("0", f"{highest:.3g}"),
         words=f"{name} of {seeds[0].run}, first to last: {ends}{by_guessing}",

@@ -210,7 +210,7 @@ def test_a_score_is_at_chance_if_its_interval_reaches_guessing():
 
 def test_without_a_score_the_loss_of_the_last_epoch_is_compared():
     options = {"guessing": 1.1, "per": 2}
-    assert judged([0.2, 0.2, 1.11, 1.12], **options) == "training loss 1.11, by guessing 1.1"
+    assert judged([0.2, 0.2, 1.11, 1.13], **options) == "training loss 1.12, by guessing 1.1"
     assert judged([1.1, 1.1, 0.9, 0.8], **options) == ""
     assert judged([1.1, 1.1, 1.5, 0.5], **options)  # 1.0 in the mean, with a wide interval
     assert judged([1.1, 0.9], guessing=1.1) == ""
