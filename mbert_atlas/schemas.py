@@ -64,6 +64,26 @@ SPAN_PREDICTIONS = _schema(
     (_TEXT, "prediction"),
 )
 
+# Trainings
+
+CURVES = _schema(
+    (_LONG, "step"),  # steps so far; with 0 there is only the score before training
+    (_DOUBLE, "epoch"),  # passes over the training examples so far
+    # Means over the steps since the row before: the task's loss; and what methods add to it, null
+    # without any.
+    (_DOUBLE, "loss method_loss"),
+    (_DOUBLE, "learning_rate"),  # of the last step
+    (_DOUBLE, "tokens_per_second"),  # since the row before, evaluation included: this machine's
+    (_DOUBLE, "score"),  # percent, on development examples; null within epochs, or without any
+    # The same in all rows, null where there is none: the loss of guessing without reading the
+    # texts; the metric of the score, and its values if all labels are the most frequent one, and if
+    # they are drawn with equal chances; and how many labels are scored.
+    (_DOUBLE, "guessing_loss"),
+    (_TEXT, "metric"),
+    (_DOUBLE, "majority chance"),
+    (_LONG, "labels"),
+)
+
 # Measurements
 
 LANGUAGE_PROBES = _schema(

@@ -243,6 +243,7 @@ class WorkflowPlan(Parameters):
             "artifacts": self.traced(scope),
             "encoders": self.encoder_origins(),
             "runs": {run.id: in_short(run) for run in self.runs},
+            "families": {run.id: run.family for run in self.runs},
         }
 
     def stages(self, rules: Iterable[Any]) -> dict[str, dict[str, str]]:

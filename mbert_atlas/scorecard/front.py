@@ -10,6 +10,7 @@ import pandas as pd
 
 from mbert_atlas.corpora.cards import corpora_read
 from mbert_atlas.labels import listed
+from mbert_atlas.scorecard.learning import Family
 from mbert_atlas.scorecard.results import cost_of, data_read, with_sizes
 from mbert_atlas.scorecard.templates import FigureLink, Setting, artifact_name, provenance, render
 from mbert_atlas.scorecard.verdicts import DECIDED, NOT_RUN, VERDICTS
@@ -33,12 +34,14 @@ def write_index(
     links: Mapping[str, str],
     root: Path,
     part: str = "",
+    families: Sequence[Family] = (),
 ) -> None:
     """Write the page to start from: the run, and per paper a sentence and the headline claims.
 
     Papers are in the order of their titles. ``links`` are other files of the page's folder with a
     description, ``root`` is the folder of the run, with its data and measurements, ``part`` the
-    part of the run that is shown, if not all. Raises AtlasError if the disk is full.
+    part of the run that is shown, if not all. The ``families`` of :func:`.learning.families_of`
+    tell which trainings are at chance. Raises AtlasError if the disk is full.
     """
     papers = [
         _section(claims[claims["paper"] == key], key, title, setting, figures)
@@ -69,6 +72,7 @@ def write_index(
         measurements=root / "measurements",
         corpora=corpora_read(root / "data"),
         part=part,
+        families=families,
     )
 
 

@@ -14,6 +14,7 @@ from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
 from mbert_atlas.scorecard.coverage import coverage_of
+from mbert_atlas.scorecard.learning import families_of
 from mbert_atlas.scorecard.tables import lay_out_parts, was_run
 from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, natural, provenance, render
 from mbert_atlas.scorecard.views import (
@@ -178,6 +179,7 @@ def write_replication(
         counts=count_verdicts(claims),
         discoveries=count_discoveries(claims),
         artifacts=sections,
+        families=families_of(setting.record, paper),
         deviations=bullets(prose, "Deviations and choices"),
         protocol_rows=table_rows(prose, "The two protocols"),
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),

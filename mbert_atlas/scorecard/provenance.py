@@ -167,8 +167,8 @@ def trace(stated: Mapping[str, Any], tracer: Tracer, output: Path, config: Path)
     ``stated`` is what the plan states: ``run``; ``command``, which ends before its target;
     ``presets``, its config files;
     ``artifacts``: ``target``, ``figures``, ``tables`` and ``measurements`` by ``paper/artifact``;
-    ``encoders``: ``path`` and ``origin``; ``runs`` in short. Paths in the content start at the
-    results folder, whose place as seen from the output is ``root``.
+    ``encoders``: ``path`` and ``origin``; ``runs`` in short, and their ``families``. Paths in the
+    content start at the results folder, whose place as seen from the output is ``root``.
     """
     results = Path(tracer.results)
 
@@ -197,6 +197,7 @@ def trace(stated: Mapping[str, Any], tracer: Tracer, output: Path, config: Path)
         "config": placed([str(config)])[0],
         "artifacts": artifacts,
         "runs": used("runs", stated["runs"]),
+        "families": used("runs", stated["families"]),
         "encoders": used("encoders", encoders),
     }
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import torch
 from safetensors.torch import save_file
+from scipy.special import entr
 from torch import nn
 from torch.nn import functional
 from transformers import PreTrainedModel
@@ -77,6 +78,20 @@ class EncodedExamples:
         }
 
     @property
+    def classes(self) -> Indices:
+        """The class of each label, one example after the other, int64, shape ``(m,)``."""
+        raise NotImplementedError
+
+    @property
+    def choices(self) -> int:
+        """From how many classes a label is chosen; 0 if that differs between labels."""
+        return len(self.store.meta["labels"])
+
+    def guessing_loss(self) -> float:
+        """Return the task's loss by guessing, without the text: the entropy of the classes."""
+        return entropy(self.classes)
+
+    @property
     def subwords(self) -> npt.NDArray[np.integer[Any]]:
         """All token ids of these examples, one after the other, and that of the padding."""
         return np.append(self.input_ids.take(self.rows).values, self.pad_id)
@@ -96,6 +111,11 @@ class EncodedExamples:
         starts = torch.from_numpy(self.store.dense("segment_start")[self.rows[indices]])
         columns = torch.arange(attention_mask.shape[1])
         return ((columns >= starts[:, None]) & attention_mask).long()
+
+
+def entropy(classes: npt.NDArray[np.integer[Any]]) -> float:
+    """Return the entropy of the frequencies of some numbers, in nats."""
+    return float(entr(np.unique(classes, return_counts=True)[1] / len(classes)).sum())
 
 
 class Objective(Protocol):

@@ -16,7 +16,7 @@ from mbert_atlas.encoding.tags import NO_LABEL, NO_PIECE
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.arborescences import best_trees
-from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Task, Weight
+from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Task, Weight, entropy
 
 _NO_HEAD = -1
 
@@ -39,6 +39,30 @@ class TreeExamples(EncodedExamples):
         self.heads = Ragged(number[kept], offsets)
         self.labels = Ragged(self.store.ragged("labels").values[kept], offsets)
         self.label_counts = np.diff(offsets)[self.rows]
+
+    @property
+    def classes(self) -> Indices:
+        """The arc of each word: relation and distance to the head; int64, shape ``(words,)``.
+
+        Those from the root have one distance, whatever the word's place.
+        """
+        heads, labels = (item.take(self.rows) for item in (self.heads, self.labels))
+        places = np.arange(1, len(heads.values) + 1) - np.repeat(heads.offsets[:-1], heads.lengths)
+        distances = np.where(heads.values > 0, heads.values - places, 0)
+        arcs = np.stack([heads.values == _NO_HEAD, distances, labels.values])
+        return np.unique(arcs, axis=1, return_inverse=True)[1].astype(np.int64)
+
+    @property
+    def choices(self) -> int:
+        """0, as heads are chosen among the words of a sentence."""
+        return 0
+
+    def guessing_loss(self) -> float:
+        """Return the loss if heads are equally good, and relations as good as they are frequent."""
+        heads, labels = (item.take(self.rows) for item in (self.heads, self.labels))
+        is_scored = heads.values != _NO_HEAD
+        nodes = np.repeat(heads.lengths + 1, heads.lengths)[is_scored]  # the root is one
+        return float(np.log(nodes).mean()) + entropy(labels.values[is_scored])
 
     def collate(self, indices: Indices) -> Batch:
         """Return the padded tokens and the nodes of the trees; node 0 is [CLS], the root.

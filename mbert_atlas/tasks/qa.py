@@ -27,6 +27,10 @@ class SpanExamples(EncodedExamples):
         super().__init__(*arguments, **options)
         self.label_counts = self.lengths
 
+    def guessing_loss(self) -> float:
+        """Return the loss if all tokens of a window are equally good."""
+        return float(np.log(self.lengths).mean())
+
     def collate(self, indices: Indices) -> Batch:
         """Return the padded tokens, token types, ``positions`` and ``labels``.
 

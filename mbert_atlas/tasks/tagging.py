@@ -22,6 +22,12 @@ class TaggingExamples(EncodedExamples):
         before = offsets_of(self.labels.values != NO_LABEL)
         self.label_counts = np.diff(before[self.labels.offsets])[self.rows]
 
+    @property
+    def classes(self) -> Indices:
+        """The labels of all sentences, one after the other, int64, shape ``(m,)``."""
+        labels = self.labels.take(self.rows).values
+        return labels[labels != NO_LABEL].astype(np.int64)
+
     def collate(self, indices: Indices) -> Batch:
         """Return the padded tokens, and ``positions`` and ``labels`` (both int64, ``(m,)``).
 

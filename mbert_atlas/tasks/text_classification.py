@@ -15,6 +15,11 @@ from mbert_atlas.tasks.base import Batch, EncodedExamples, Task
 class TextExamples(EncodedExamples):
     """Texts or pairs with one label each."""
 
+    @property
+    def classes(self) -> Indices:
+        """The label of each text, int64, shape ``(n,)``."""
+        return self.store.dense("labels")[self.rows].astype(np.int64)
+
     def collate(self, indices: Indices) -> Batch:
         """Return the padded tokens, the token types of pairs, and ``labels``, int64, ``(b,)``."""
         batch = super().collate(indices)

@@ -30,6 +30,7 @@ from mbert_atlas.randomness import generator
 from mbert_atlas.tasks.base import Batch, Objective, Weight
 from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.aligned_sentences import AlignedSentences, IntArray
+from mbert_atlas.training.curve import write_curve
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.losses import Loss
 from mbert_atlas.training.trimming import restore_words
@@ -108,11 +109,13 @@ def adjust(
     seed: int,
     output: Path,
     state_dir: Path,
+    output_curve: Path | None = None,
 ) -> dict[str, int]:
     """Adjust an encoder, the f0 of Eq. 1, to one language pair and save it with its tokenizer.
 
     ``store`` is a token store with word pairs, see :func:`open_pairs`. ``state_dir`` holds the
     resumable state and the original's vectors; the caller removes it once the result is accepted.
+    ``output_curve`` is a file for :func:`mbert_atlas.training.curve.curve_of`.
 
     Returns:
         Counts: sentences in the store, sampled and trained on; pairs (special tokens included);
@@ -135,6 +138,7 @@ def adjust(
         description=f"adjusting {encoder.name}",
         fingerprint=sample.fingerprint,
     )
+    write_curve(log, output_curve)
     restore_words(model.cpu(), load_encoder(encoder), specification.optimisation, log)
     save_encoder(model, encoder, output)
     examples.reference = None  # closes the file

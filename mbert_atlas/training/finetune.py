@@ -8,6 +8,7 @@ import pyarrow as pa
 from mbert_atlas.encoders.trimming import trim
 from mbert_atlas.files import write_parquet
 from mbert_atlas.tasks.base import save_model
+from mbert_atlas.training.curve import write_curve
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun, store_digest
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.method import Method, TrainingLog
@@ -41,6 +42,9 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
         methods=methods,
         fingerprint=f"{store_digest(job.train)} {settings}",
     )
+    # Methods may replace the objective; its loss by guessing is then another one.
+    is_tasks = isinstance(run.objective, run.task.objective)
+    write_curve(log, job.output_curve, examples.guessing_loss() if is_tasks else None)
     tables = []
     for name, test in run.tests.items():
         outputs = predict(

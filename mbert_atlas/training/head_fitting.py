@@ -20,6 +20,7 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import Batch
 from mbert_atlas.tokenizer import require_tokenizer
+from mbert_atlas.training.curve import write_curve
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.pretraining import (
     MaskedExamples,
@@ -51,6 +52,7 @@ def fit_head(
     *,
     seed: int,
     state_dir: Path | None = None,
+    output_curve: Path | None = None,
 ) -> dict[str, Any]:
     """Train transform and biases of a BERT's or XLM-R's language-model head; write their folder.
 
@@ -64,6 +66,7 @@ def fit_head(
         output: folder for ``head.safetensors``, see :func:`add_head`.
         seed: decides initial weights, masks and batches.
         state_dir: the resumable state, which the caller removes.
+        output_curve: file for :func:`mbert_atlas.training.curve.curve_of`.
 
     Returns:
         A card: ``masked_accuracy`` in percent at ``n`` masked subwords of every twentieth row, all
@@ -85,9 +88,10 @@ def fit_head(
     torch.nn.init.eye_(getattr(head, "transform", head).dense.weight)
     padding, masking = padding_id(model), spec.masking_probability
     objective = HeadObjective(tokenizer.mask_token_id, len(tokenizer))
+    examples = MaskedExamples(seen, masking, padding)
     log = train(
         model,
-        MaskedExamples(seen, masking, padding),
+        examples,
         objective,
         spec.optimisation,
         seed=seed,
@@ -95,6 +99,7 @@ def fit_head(
         description="fitting the head",
         fingerprint=sha256_of(store / "input_ids.values.npy") + str(masking),
     )
+    write_curve(log, output_curve, examples.guessing_loss())
     card = _accuracy(model, objective, _rows(encoded, rows[held_out]), spec, seed)
     with atomic_directory(output) as folder:
         tensors = {name: item.detach().cpu().contiguous() for name, item in _of_head(model)}

@@ -31,7 +31,8 @@ class FinetuningJob:
 
     The tokenizer of the ``encoder`` must be the one of the stores: training examples, whose labels
     are the model's, and those to predict, by the name that goes into ``dataset``. Without
-    ``output_model`` encoder and head are not stored. The caller removes ``state_dir``, the
+    ``output_model`` encoder and head are not stored; ``output_curve`` is how the training went,
+    see :func:`mbert_atlas.training.curve.curve_of`. The caller removes ``state_dir``, the
     resumable state, once the result is accepted. ``head`` are the classifier's options, by default
     the task's; for layers see :func:`train_only` and
     :func:`mbert_atlas.encoders.parts.reinitialise`, for ``labelled_subword``
@@ -49,6 +50,7 @@ class FinetuningJob:
     output_model: Path | None
     output_predictions: Path
     state_dir: Path
+    output_curve: Path | None = None
     head: HeadOptions | None = None
     trained_layers: TrainedLayers = "all"
     reinitialised_layers: Sequence[str] = ()

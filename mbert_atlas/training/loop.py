@@ -27,6 +27,7 @@ from mbert_atlas.errors import AtlasError, StoppedError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import Examples, Objective
+from mbert_atlas.training.curve import steps_between_points
 from mbert_atlas.training.gradients import accumulate_gradients, clip_gradients
 from mbert_atlas.training.graphs import can_be_recorded, graphs_on, one_stream
 from mbert_atlas.training.method import Method, TrainingLog
@@ -119,8 +120,10 @@ class _Run:
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
         self.saved_at = time.monotonic()
-        # Of the epoch's steps so far; on the device, so that no step waits for the number.
-        self.loss_sum = torch.zeros((), dtype=torch.float64, device=self.device)
+        # Of the epoch's steps so far, of the task and of the methods; on the device, so that few
+        # steps wait for the numbers.
+        self.loss_sums = torch.zeros(2, dtype=torch.float64, device=self.device)
+        self.interval = steps_between_points(self.steps_per_epoch, self.optimisation.epochs)
         self.last_time = time.monotonic()
 
     def take_steps(self, signals: Sequence[str]) -> None:
@@ -159,27 +162,33 @@ class _Run:
         """Take one step: the gradients of the task and then of each method, clipped together."""
         torch.manual_seed(derive_seed(self.seed, "step", self.log.steps))
         task = self.model, self.examples, self.objective, self.optimisation
-        self.loss_sum += accumulate_gradients(*task, batch, self.graphs)
+        self.loss_sums[0] += accumulate_gradients(*task, batch, self.graphs)
         for method in self.methods:
             loss = method.add_gradients(self.model, self.log.steps)
             if loss is not None:
-                self.loss_sum += loss
+                self.loss_sums[1] += loss
         if self.optimisation.clip_norm is not None:
             clip_gradients(self.model, self.optimisation.clip_norm)
         self.optimiser.step()
+        rate = self.scheduler.get_last_lr()[0]
         self.scheduler.step()
         self.optimiser.zero_grad(set_to_none=self.graphs is None)
+        log = self.log
+        log.steps += 1
+        log.examples += len(batch)
+        log.tokens += int(self.examples.lengths[batch].sum())
+        place = log.steps % self.steps_per_epoch
+        losses = None if place % self.interval else self.finite_losses()  # waits for the device
         now = time.monotonic()
-        self.log.steps += 1
-        self.log.examples += len(batch)
-        self.log.tokens += int(self.examples.lengths[batch].sum())
-        self.log.seconds, self.last_time = self.log.seconds + now - self.last_time, now
+        log.seconds, self.last_time = log.seconds + now - self.last_time, now
+        if losses:
+            log.points.append([log.steps, *losses, rate, log.tokens, log.seconds])
 
     def end_epoch(self, epoch: int, title: str) -> None:
         """Log the mean loss of an epoch and call the methods at its end."""
         log = self.log
-        log.epoch_losses.append(self.finite_loss() / self.steps_per_epoch)
-        self.loss_sum.zero_()
+        log.epoch_losses.append(sum(self.finite_losses()) / self.steps_per_epoch)
+        self.loss_sums.zero_()
         speed = log.tokens / log.seconds
         message = "%s: mean loss %.4f, %d steps, %.0f tokens per second"
         _logger.info(message, title, log.epoch_losses[-1], log.steps, speed)
@@ -187,15 +196,15 @@ class _Run:
         for method in self.methods:
             method.end_epoch(epoch, self.model)
 
-    def finite_loss(self) -> float:
-        """Return the sum of the epoch's losses so far, or raise if it is not a number."""
-        value = self.loss_sum.item()
-        if not math.isfinite(value):
+    def finite_losses(self) -> list[float]:
+        """Return the sums of the epoch's losses so far, or raise if one is not a number."""
+        values: list[float] = self.loss_sums.tolist()
+        if not all(map(math.isfinite, values)):
             raise AtlasError(
                 f"{self.description}: the loss is not finite at step {self.log.steps}; "
                 "lower the learning rate or clip the gradients."
             )
-        return value
+        return values
 
     def restore(self, folder: Path, fingerprint: str) -> None:
         """Save states to a folder; resume from the newest of this run, if there is one."""
@@ -208,7 +217,7 @@ class _Run:
         self.log = TrainingLog(**meta["log"])
         self.saved_steps = self.log.steps
         self.log.resumptions += 1
-        self.loss_sum.fill_(meta["loss_sum"])
+        self.loss_sums.copy_(torch.tensor(meta["loss_sums"]))
         for method, state in zip(self.methods, meta["methods"], strict=True):
             method.state = state
         message = "%s: resumes after step %d from %s"
@@ -223,7 +232,7 @@ class _Run:
         """Save the state; return a clause that describes what was saved."""
         meta = {
             "log": asdict(self.log),
-            "loss_sum": self.finite_loss(),
+            "loss_sums": self.finite_losses(),
             "methods": [method.state for method in self.methods],
         }
         if self.states is None:

@@ -19,8 +19,9 @@ class TrainingLog:
     """What happened in a training run, over all resumptions.
 
     ``epoch_losses`` are means over steps, ``seconds`` time in the loop; ``examples`` and ``tokens``
-    (without padding) are the task's. If an epoch is selected, ``scores`` has the score by epoch,
-    the first before training, and ``epoch`` is the selected one, 0 for the model before training.
+    (without padding) are the task's; ``points`` are those of :func:`training.curve.curve_of`. If an
+    epoch is selected, ``scores`` has the score by epoch, the first before training, ``references``
+    are what to compare it with, and ``epoch`` is the selected one, 0 for the model before training.
     """
 
     epoch_losses: list[float] = field(default_factory=list)
@@ -29,7 +30,9 @@ class TrainingLog:
     tokens: int = 0
     seconds: float = 0.0
     resumptions: int = 0
+    points: list[list[float]] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
+    references: dict[str, Any] = field(default_factory=dict)
     epoch: int | None = None
 
 

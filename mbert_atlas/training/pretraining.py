@@ -17,8 +17,9 @@ from mbert_atlas.encoding.texts import inner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.tasks.base import Batch, Objective, Weight
+from mbert_atlas.tasks.base import Batch, Objective, Weight, entropy
 from mbert_atlas.tokenizer import require_tokenizer, tokenizer_digest
+from mbert_atlas.training.curve import write_curve
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.method import TrainingLog
 
@@ -32,6 +33,7 @@ def pretrain(
     seed: int,
     state_dir: Path | None = None,
     start: Path | None = None,
+    output_curve: Path | None = None,
 ) -> TrainingLog:
     """Train a BERT or XLM-R as a masked language model and write it as an encoder folder.
 
@@ -44,7 +46,8 @@ def pretrain(
     ``state_dir``, the resumable state, once the result is accepted. ``store`` is what
     :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the tokenizer, and ``start``
     what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote: initial word embeddings
-    of a new encoder; subwords that are not in it keep theirs. Raises a DataError if the encoder
+    of a new encoder; subwords that are not in it keep theirs. ``output_curve`` is a file for
+    :func:`mbert_atlas.training.curve.curve_of`. Raises a DataError if the encoder
     cannot be trained further, the store or the start was made with another tokenizer, its rows are
     too long, or the start's vectors have another length than the encoder's.
     """
@@ -64,9 +67,10 @@ def pretrain(
             subwords = int((encoded.ragged("input_ids").lengths - 2).sum())
             passes = max(1, round(spec.pieces / subwords))
             optimisation = optimisation.model_copy(update={"epochs": passes})
+    examples = MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id)
     log = train(
         model,
-        MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id),
+        examples,
         MaskedLanguageModel(tokenizer.mask_token_id, len(tokenizer)),
         optimisation,
         seed=seed,
@@ -75,6 +79,7 @@ def pretrain(
         fingerprint=sha256_of(store / "input_ids.values.npy")
         + spec.model_dump_json(exclude={"optimisation"}),
     )
+    write_curve(log, output_curve, examples.guessing_loss())
     save_encoder(model.cpu(), origin, output_dir)
     return log
 
@@ -157,6 +162,10 @@ class MaskedExamples:
         self.lengths = self.rows.lengths
         count = np.rint(masking_probability * (self.lengths - 2))
         self.predicted = np.maximum(1, count).astype(np.int64)
+
+    def guessing_loss(self) -> float:
+        """Return the loss if subwords are as good as they are frequent; not the special ones."""
+        return entropy(inner(self.rows).values)
 
     def collate(self, indices: npt.NDArray[np.int64]) -> Batch:
         """Return the padded rows and a slot for each token to predict.

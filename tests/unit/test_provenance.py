@@ -54,6 +54,7 @@ STATED = {
     "command": "snakemake --profile local --cores all --configfile toy.yaml --",
     "presets": "--configfile toy.yaml",
     "runs": {"nli": "NLI on xnli from many; epochs 2", "other": "not among them"},
+    "families": {"nli": "nli", "other": "other"},
     "encoders": {"many": {"path": "encoders/many", "origin": "here"}},
     "artifacts": {
         "toy2020/figure1": {

@@ -37,7 +37,7 @@ from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTENCES
+from mbert_atlas.schemas import CLASS_PREDICTIONS, CURVES, TAG_PREDICTIONS, TAGGED_SENTENCES
 from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.job import new_model, train_only
@@ -179,6 +179,7 @@ def finetune_pairs(
     optimisation = Optimisation(**settings, checkpoint_seconds=1e-9)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mbert_atlas.tasks.base.Task.objective", KilledAt)
+        own = {"output_curve": folder / name / "training.parquet", **own}
         return finetuned(
             finetuning_job(folder, "nli", "store", name, optimisation=optimisation, **own)
         )
@@ -214,6 +215,12 @@ def test_after_kill_9_the_result_is_byte_identical(tmp_path):
     assert resumed.epoch_losses == whole.epoch_losses
     for file in ("predictions.parquet", "model/model.safetensors", "model/head.safetensors"):
         assert (folder / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    curves = [
+        read_parquet(tmp_path / name / "training.parquet", CURVES).drop(["tokens_per_second"])
+        for name in ("interrupted", "whole")
+    ]
+    assert curves[0]["step"].to_pylist() == list(range(1, 25))  # each step has a row
+    assert curves[0].equals(curves[1])
 
 
 @pytest.mark.parametrize("change", ["none", "head", "layers", "store"])

@@ -62,6 +62,21 @@ def test_highlights_are_judged_and_drawn(highlights):
     check_logs(folder)
 
 
+def test_every_training_has_a_curve_on_the_page(highlights):
+    folder = highlights / "results/demo"
+    runs = {path.parent for path in (folder / "runs").glob("*/*/predictions.parquet")}
+    runs |= {path.parent for path in (folder / "runs").glob("*/*/counts.json")}
+    for run in runs:
+        steps = pd.read_parquet(run / "training.parquet")["step"]
+        assert 1 < len(steps) < 60
+        assert steps.is_monotonic_increasing
+        assert steps.is_unique
+    page = (folder / "highlights/training.html").read_text()
+    drawn = re.findall(r'<figure id="(.+?)">', page)
+    assert {run.parent.name for run in runs} <= {name.partition("/")[2] for name in drawn}
+    assert len(drawn) == len(set(drawn))
+
+
 def test_pages_use_the_words_of_the_field(highlights):
     pages = list((highlights / "results/demo").rglob("*.html"))
     assert pages

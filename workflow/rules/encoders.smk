@@ -122,6 +122,7 @@ rule pretrain:
         start=lambda w: plan.aligned_start(w.encoder) and "<results>/encoders/{encoder}/start" or [],
     output:
         directory("<results>/encoders/{encoder}/model"),
+        curve="<results>/encoders/{encoder}/training.parquet",
     log:
         "<results>/logs/pretrain/{encoder}.log",
     benchmark:
@@ -146,6 +147,7 @@ rule fit_head:
     output:
         directory("<results>/encoders/{encoder}/head"),
         card="<results>/encoders/{encoder}/head.card.json",
+        curve="<results>/encoders/{encoder}/head.training.parquet",
     log:
         "<results>/logs/fit_head/{encoder}.log",
     benchmark:

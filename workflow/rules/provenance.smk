@@ -30,7 +30,7 @@ rule write_crate:
         config="<results>/config.yaml",
         pages=[
             *expand("<results>/{page}", page=["index.html", "scorecard.html", "scorecard.csv"]),
-            *expand("<results>/{page}", page=["claims.csv", "cost.csv"]),
+            *expand("<results>/{page}", page=["claims.csv", "cost.csv", "training.html"]),
             *expand("<results>/papers/{paper}.html", paper=plan.papers),
         ],
     output:

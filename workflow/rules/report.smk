@@ -108,6 +108,7 @@ rule write_index:
     output:
         index="<results>/{scope}index.html",
         claims="<results>/{scope}claims.html",
+        training="<results>/{scope}training.html",
     log:
         "<results>/logs/{scope}index.log",
     localrule: True

@@ -33,6 +33,7 @@ rule adjust:
     output:
         model=plan.temporary("<results>/runs/{run}/seed{seed}/model"),
         counts="<results>/runs/{run}/seed{seed}/counts.json",
+        curve="<results>/runs/{run}/seed{seed}/training.parquet",
     log:
         "<results>/logs/adjust/{run}/seed{seed}.log",
     benchmark:
@@ -59,6 +60,7 @@ rule finetune:
     output:
         model=plan.temporary("<results>/runs/{run}/seed{seed}/model"),
         predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
+        curve="<results>/runs/{run}/seed{seed}/training.parquet",
     log:
         "<results>/logs/finetune/{run}/seed{seed}.log",
     benchmark:
@@ -80,6 +82,7 @@ use rule finetune as finetune_unsaved with:
     # Nothing reads these models: writing one takes seconds and, at paper scale, .7 GB.
     output:
         predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
+        curve="<results>/runs/{run}/seed{seed}/training.parquet",
     wildcard_constraints:
         run=plan.any_of(
             run.id for run in plan.runs if run.kind == "finetuning" and run.id not in plan.saved

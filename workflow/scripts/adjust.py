@@ -14,5 +14,6 @@ with set_up(snakemake):
         seed=int(snakemake.wildcards.seed),
         output=snakemake.output.model,
         state_dir=Path(snakemake.params.state),
+        output_curve=snakemake.output.curve,
     )
     write_json(counts, snakemake.output.counts)

@@ -25,6 +25,7 @@ with set_up(snakemake):
         seed=int(snakemake.wildcards.seed),
         output_model=snakemake.output.get("model"),  # draws of a search have none
         output_predictions=snakemake.output.predictions,
+        output_curve=snakemake.output.curve,
         state_dir=Path(snakemake.params.state),
         head=tasks.get(task).head_options(**hyperparameters["head"]),
         trained_layers=hyperparameters["trained_layers"],

@@ -14,5 +14,6 @@ with set_up(snakemake):
         snakemake.output[0],
         seed=snakemake.params.seed,
         state_dir=Path(snakemake.params.state),
+        output_curve=snakemake.output.curve,
     )
     write_json(card, snakemake.output.card)

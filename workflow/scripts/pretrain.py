@@ -18,4 +18,5 @@ with set_up(snakemake):
         seed=section["seed"],
         state_dir=Path(snakemake.params.state),
         start=inputs.start or None,
+        output_curve=snakemake.output.curve,
     )

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -107,6 +107,7 @@ class BestEpoch(Method):
         """Load the best weights, of equal scores the first."""
         best = max(self.state)
         log.scores, log.epoch = self.state, self.state.index(best)
+        log.references = self._references()
         weights = load_file(self._path(log.epoch)) if self._weights is None else self._weights
         model.load_state_dict(weights, strict=False)
         self._weights = None
@@ -137,7 +138,29 @@ class BestEpoch(Method):
             description=description,
             precision=self._job.optimisation.precision,
         )
-        gold, predicted = outputs.values.T
+        return self._metric_of(*outputs.values.T)
+
+    def _references(self) -> dict[str, Any]:
+        """Return the metric's name, and its values in percent if the text does not matter.
+
+        ``majority`` if all labels are the most frequent one; ``chance`` if they are drawn with
+        equal chances, where that has a simple form; ``labels`` are counted.
+        """
+        metric, examples = self._selection.metric, self._examples
+        gold, choices = examples.classes, examples.choices
+        counts = np.bincount(gold)
+        majority = self._metric_of(gold, np.full_like(gold, counts.argmax()))
+        shares, chance = counts / len(gold), 1 / max(choices, 1)
+        f1 = 2 * shares * chance / (shares + chance)  # of expected numbers
+        by_chance = {"accuracy": chance, "macro_f1": float(f1.mean())}
+        return {
+            "metric": metric,
+            "majority": 100 * majority,
+            "chance": 100 * by_chance[metric] if choices and metric in by_chance else None,
+            "labels": len(gold),
+        }
+
+    def _metric_of(self, gold: IntArray, predicted: IntArray) -> float:
         kind, _, rest = self._selection.metric.partition("_")
         if kind == "span":
             counts = self._examples.label_counts
