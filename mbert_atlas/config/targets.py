@@ -67,7 +67,7 @@ def with_other_languages(
 def _with(config: Config, added: Sequence[str], checks: Sequence[Check], lacks: Lacks) -> Config:
     lists, reasons = _target_lists(config), dict[_Place, str]()
     places = {
-        _Place(keys, it) for keys, listed in lists.items() for it in added if it not in listed
+        _Place(keys, it) for keys, listed in lists.items() for it in added if not _has(listed, it)
     }
     wider = _extended(config, {place for place in places if place.keys[0] == "miniature"})
     for place in places:
@@ -85,7 +85,7 @@ def _with(config: Config, added: Sequence[str], checks: Sequence[Check], lacks: 
         reasons |= reported
         rest = rest - reported.keys()
     for code in added:
-        listed = any(code in codes for codes in lists.values())
+        listed = any(_has(codes, code) for codes in lists.values())
         if not listed and not any(place.code == code for place in rest):
             datasets = (place for place in reasons if place.keys[0] == "datasets")
             whys = Counter(sorted(reasons[it] for it in datasets if it.code == code))
@@ -93,6 +93,11 @@ def _with(config: Config, added: Sequence[str], checks: Sequence[Check], lacks: 
             raise Mistake(ADD, f"nothing can have {code!r}: {why}", "name files that have it")
     extended._left_out.extend(_sentences(config, reasons))
     return extended
+
+
+def _has(listed: Any, code: str) -> bool:
+    """Whether a list of targets, or a mapping by language, has one that no null removes."""
+    return code in listed and not (isinstance(listed, Mapping) and listed[code] is None)
 
 
 def _without(config: Config, removed: Sequence[str], checks: Sequence[Check]) -> Config:

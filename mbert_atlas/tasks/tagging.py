@@ -25,8 +25,9 @@ class TaggingExamples(EncodedExamples):
     @property
     def classes(self) -> Indices:
         """The labels of all sentences, one after the other, int64, shape ``(m,)``."""
-        labels = self.labels.take(self.rows).values
-        return labels[labels != NO_LABEL].astype(np.int64)
+        labels = self.labels.take(self.rows).values.astype(np.int64)
+        kept: Indices = labels[labels != NO_LABEL]
+        return kept
 
     def collate(self, indices: Indices) -> Batch:
         """Return the padded tokens, and ``positions`` and ``labels`` (both int64, ``(m,)``).

@@ -170,7 +170,7 @@ class _Run:
         if self.optimisation.clip_norm is not None:
             clip_gradients(self.model, self.optimisation.clip_norm)
         self.optimiser.step()
-        rate = self.scheduler.get_last_lr()[0]
+        rate = float(self.scheduler.get_last_lr()[0])
         self.scheduler.step()
         self.optimiser.zero_grad(set_to_none=self.graphs is None)
         log = self.log
