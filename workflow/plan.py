@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +16,6 @@ from snakemake.logging import logger
 from mbert_atlas import papers
 from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.model import Config, Resources
 from mbert_atlas.config.reading import BASE, with_lines
 from mbert_atlas.encoders import shipping
@@ -25,12 +23,9 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.explain import in_short
-from workflow.files import check_files
+from workflow.files import check_files, requesting
 from workflow.parameters import Parameters
 from workflow.supervision import growth
-
-_REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
-"""How rules and artifacts name what they request from the config's ``resources``."""
 
 
 def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPlan":
@@ -318,16 +313,11 @@ def _files_of_config(workflow: Any, config: Mapping[str, Any], home: Path) -> li
 
 
 def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:
-    sources = [
-        *(home / "workflow/rules").glob("*.smk"),
-        *(home / "mbert_atlas/papers").glob("*/artifacts.py"),
-    ]
-    requested = {name for path in sources for name in _REQUESTED.findall(path.read_text())}
     return papers.read_config(
         config,
         _files_of_config(workflow, config, home),
         languages=[item.code for item in languages],
-        rules={*resource_keys(), *requested},
+        rules=requesting(home),
         typed=workflow.config_settings.config,
     )
 
