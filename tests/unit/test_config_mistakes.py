@@ -160,7 +160,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "a word for a number": (
         "demo",
         POS + "published: {optimisation: {epochs: three}}\n",
-        "line 3, key runs.pos.published.optimisation.epochs: .* integer, .* found 'three'; correct",
+        "line 3, key runs.pos.published.optimisation.epochs: .* integer, found 'three'; correct",
     ),
     "half an epoch": (
         "demo",
@@ -175,7 +175,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "a unit": (
         "demo",
         "resources: {finetune: {mem_mb: 4G}}\n",
-        "line 1, key resources.finetune.mem_mb: .* valid integer, .*found '4G'; correct it",
+        "line 1, key resources.finetune.mem_mb: .* valid integer, found '4G'; correct it",
     ),
     "a list for a mirror": (
         "demo",

@@ -153,6 +153,7 @@ def with_unigram(folder: Path) -> None:
         sentence_iterator=iter(["the cat sees a dog , dogs see cats"] * 20),
         model_prefix=str(folder / "sentencepiece.bpe"),
         vocab_size=30,
+        hard_vocab_limit=False,
         minloglevel=2,
     )
 

@@ -15,7 +15,7 @@ PAPER = "muller2021:\n  "
     [
         (
             PAPER + "tables: {table6: {layers: [2-3]}}\n",
-            "'parsing-2-3' is not defined as fine-tuning",
+            "tables.table6.layers: '2-3' has no family parsing-2-3; add it to the variants of",
         ),
         (
             PAPER + "tables: {table6: {sources: [de]}}\n",
