@@ -39,7 +39,9 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
         languages = Languages.read(home / "resources/languages.csv")
         read = _read(workflow, config, home, languages)
         with lines_of_config(workflow, config, home):
-            plan = WorkflowPlan(read, languages, _shipped(workflow, read, home), home)
+            shipped, reasons = _shipped(read, home)
+            plan = WorkflowPlan(read, languages, shipped, home)
+            plan.why_trained = reasons
             if workflow.is_main_process:  # and not again in every job
                 check_files(plan)
     except AtlasError as error:
@@ -61,6 +63,7 @@ class WorkflowPlan(Parameters):
         super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
         self._requests: dict[str, Callable[[Any], Resources]] = {}
+        self.why_trained: dict[str, str] = {}  # of encoders that the repository ships
         self.predicted: list[str] = []  # targets of `predict`, which does not make them
         self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
@@ -322,15 +325,18 @@ def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Langu
     )
 
 
-def _shipped(workflow: Any, config: Config, home: Path) -> dict[str, Mapping[str, str]]:
-    """Return the sha256 of the files of each encoder that is taken from the repository."""
+def _shipped(config: Config, home: Path) -> tuple[dict[str, Mapping[str, str]], dict[str, str]]:
+    """Return the sha256 of the files of each encoder that is taken from the repository.
+
+    Also return why each of the others is trained.
+    """
     shipped: dict[str, Mapping[str, str]] = {}
+    reasons: dict[str, str] = {}
     for name, encoder in config.encoders.items():
         if config.use_shipped and encoder.scratch and encoder.scratch.shipped:
             folder = home / encoder.scratch.shipped
-            reason = shipping.why_train(folder, shipping.specification(config, name))
-            if not reason:
+            if reason := shipping.why_train(folder, shipping.specification(config, name)):
+                reasons[name] = reason
+            else:
                 shipped[name] = shipping.require_whole(folder)
-            elif workflow.is_main_process:
-                logger.info(f"encoders.{name} is trained: {reason}.")
-    return shipped
+    return shipped, reasons
