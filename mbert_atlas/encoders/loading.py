@@ -109,8 +109,8 @@ def _load(
     finally:
         loader.setLevel(level)
     for name, *sizes in sorted(report["mismatched_keys"]):
-        found, expected = (" x ".join(map(str, size)) for size in sizes)
-        problem = f"{found}, but by config.json {expected}"
+        stored, expected = (" x ".join(map(str, size)) for size in sizes)
+        problem = f"{stored}, but by config.json {expected}"
         fix = "both have to be of one encoder; get it again"
         raise DataError(folder / "model.safetensors", f"weight {name}", problem, fix)
     absent = sorted(report["missing_keys"])

@@ -436,7 +436,7 @@ def put(kind: str, change: Change, encoders: Path, files: list[Path]) -> Path:
 
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opened here: another process imports torch anew."""
+    """Opened here: another process would import torch again."""
     monkeypatch.setattr("workflow.files.check_opening", require_opening)
 
 
