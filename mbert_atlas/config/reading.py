@@ -102,7 +102,7 @@ class _Placed:
         keys = self.mistake.place.split(".")
         if keys[0] == "runs":
             keys = [PROTOCOLS[0] if key in PROTOCOLS else key for key in keys[2:]]
-        return ".".join(keys), self.mistake.problem
+        return ".".join(keys), self.mistake.problem.replace(self.mistake.place, "")
 
 
 def located(
