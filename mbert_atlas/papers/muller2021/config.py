@@ -11,6 +11,8 @@ from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.plan.needs import Need, deepest_layer
 
 TaskName = Literal["parsing", "pos", "ner"]
+_TASKS = {"parsing": "parsing", "pos": "tagging", "ner": "ner"}
+"""Tasks of encodings by the names of the paper."""
 REFERENCE, DIFFERENCE, SCORE = "ref", "random_init_delta", "random_init"
 """Conditions as the reported numbers name them: the encoder without changes; what re-initialised
 layers change, and the score with them."""
@@ -89,7 +91,7 @@ def check(config: Any) -> None:
         for task, test in table.tests.items():
             at = f"muller2021.tables.{name}"
             _check_layers(config, at, f"tests.{task}.runs", test.runs, table.sets)
-            _check_test(config, f"{at}.tests.{task}", table, test)
+            _check_test(config, f"{at}.tests.{task}", table, test, _TASKS[task])
     similarity, at = config.muller2021.similarity, "muller2021.similarity"
     ref.check_languages(config, at, [similarity.source, *similarity.languages], similarity.dataset)
     for code in [similarity.figure1, *similarity.figure5]:
@@ -109,10 +111,11 @@ def _check_layers(config: Any, at: str, key: str, runs: str, sets: list[str]) ->
             report(Mistake(f"{at}.layers", problem, fix, some))
 
 
-def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> None:
+def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest, task: str) -> None:
     for family in [test.runs, *(f"{test.runs}-{layers}" for layers in table.sets)]:
         if family not in config.runs:
             continue
+        ref.check_task(config, f"runs.{family}.encoding", config.runs[family].encoding, task)
         if config.runs[family].encoder != config.muller2021.model:
             problem = f"{config.runs[family].encoder!r} is not muller2021.model, with which it is "
             problem += "compared"

@@ -61,6 +61,10 @@ def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
             "line 2, key runs.pos-all.published: .*layer 12, .* 'mbert' has 4; name layers up to 4",
         ),
         (
+            "runs:\n  pos: {encoding: words-with-heads, published: {head: {dropout: 0.2}}}\n",
+            "line 2, key runs.pos.encoding: 'words-with-heads' is not defined for tagging; did you",
+        ),
+        (
             PAPER + "tables:\n    table7: {layers: [2-3]}\n",
             "line 3, key muller2021.tables.table7.layers: '2-3' has no family pos-2-3; add it to",
         ),
