@@ -3,6 +3,8 @@
 import logging
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before transformers is imported
 from sentencepiece import SentencePieceProcessor
 from transformers import AutoTokenizer
 
-from mbert_atlas.encoders.folders import SENTENCEPIECE, check_tokenizer, require_encoder
+from mbert_atlas.encoders.folders import (
+    SENTENCEPIECE,
+    check_tokenizer,
+    has_tokenizer,
+    require_encoder,
+)
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, read_text
 
@@ -27,7 +34,20 @@ def convert_encoder(source: Path, output: Path) -> None:
     require_encoder(source)
     with atomic_directory(output) as folder:
         link_files(source, folder)
-        write_tokenizer(folder)
+        with errors_of(source, folder):
+            write_tokenizer(folder)
+
+
+@contextmanager
+def errors_of(source: Path, copy: Path) -> Iterator[None]:
+    """Let a DataError about a file of a copy name that of the source, or what it was made from."""
+    try:
+        yield
+    except DataError as error:
+        name = Path(error.path).relative_to(copy)
+        if not (source / name).exists():
+            name = Path(min(path.name for path in source.iterdir() if has_tokenizer([path.name])))
+        raise DataError(source / name, error.where, error.problem, error.fix) from error
 
 
 def link_files(source: Path, folder: Path) -> None:

@@ -1,13 +1,11 @@
 """Whether jobs can open an encoder: ``python -m mbert_atlas.encoders.opening FOLDER``."""
 
 import json
-import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mbert_atlas.encoders.conversion import link_files, write_tokenizer
-from mbert_atlas.encoders.folders import has_tokenizer
+from mbert_atlas.encoders.conversion import errors_of, link_files, write_tokenizer
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import DataError
 
@@ -23,13 +21,8 @@ def require_opening(folder: Path) -> None:
         return
     with TemporaryDirectory() as temporary:
         link_files(folder, copy := Path(temporary))
-        try:
+        with errors_of(folder, copy):
             write_tokenizer(copy)
-        except DataError as error:
-            names = sorted(filter(lambda name: has_tokenizer([name]), os.listdir(folder)))
-            is_made = Path(error.path).name == "tokenizer.json"
-            place = folder / (names[0] if is_made else Path(error.path).relative_to(copy))
-            raise DataError(place, error.where, error.problem, error.fix) from error
 
 
 if __name__ == "__main__":

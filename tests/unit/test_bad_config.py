@@ -318,7 +318,7 @@ TENSORS["bert.embeddings.word_embeddings.weight"] = np.zeros((3, 8))
         ({}, {"num_attention_heads": 3}, "no multiple of num_attention_heads"),
         ({"vocab.txt": None}, {}, r"there is no tokenizer.json or vocab.txt"),
         ({"model.safetensors": save(TENSORS)[:-1]}, {}, "not a whole safetensors file"),
-        ({"model.safetensors": b"<html>"}, {}, "it is an HTML page, not the data"),
+        ({"model.safetensors": b"<html>"}, {}, "not a whole safetensors file"),
         ({}, {"num_hidden_layers": 1}, r"2 layers, but config.json states 1"),
         ({}, {"vocab_size": 4}, r"3 x 8, but config.json states 4 x 8"),
         (
