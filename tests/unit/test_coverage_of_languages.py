@@ -57,4 +57,4 @@ def test_the_limit(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(DataError, match="language xx"):
         require_known(above, tmp_path, allow_unknown=False)
     require_known(above, tmp_path, allow_unknown=True)
-    assert "[UNK] are 5% in xx" in caplog.text
+    assert "of the subwords, 5% in xx are [UNK]" in caplog.text
