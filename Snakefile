@@ -156,6 +156,7 @@ onstart:
     supervise(workflow, logger, plan.results)
     outcome.keep_weights_of_single_targets(workflow)
     outcome.require_sources(workflow, plan, logger)
+    outcome.name_trained(workflow, plan, logger)
     show_progress(workflow, plan, log)
 
 

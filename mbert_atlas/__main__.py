@@ -29,13 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     files = [Path(file) for file in getattr(options, "configfile", [])]
     try:
+        if options.command == "check":
+            from workflow.files import check_files, requesting  # as a start does
+
         languages = Languages.read("resources/languages.csv")
-        config = papers.load(files, languages=[item.code for item in languages])
+        rules = requesting(Path()) if options.command == "check" else ()
+        config = papers.load(files, languages=[item.code for item in languages], rules=rules)
         if options.command in ("compare", "publish", "judge"):
             _write_results(options, Plan(config, languages))
         elif options.command == "check":
-            from workflow.files import check_files  # as a start does
-
             try:
                 check_files(Plan(config, languages))
             except DataError as error:

@@ -25,6 +25,9 @@ _PLAIN = {
     "timestamp": re.compile("(?!)"),
 }
 """Spellings that YAML 1.1 and 1.2 read alike, by type; they read all texts alike."""
+_BLANK = re.compile("[\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]")
+"""Blanks of no width or another one, as pages and word processors have them, which YAML reads as
+letters."""
 
 
 def read(path: Path) -> Any:
@@ -111,6 +114,8 @@ def _ambiguities(node: Any, above: tuple[int, ...] = ()) -> Iterator[tuple[int, 
 
 def _ambiguity(node: Any) -> tuple[str, str] | None:
     kind, text = node.tag.removeprefix(_TAG), node.value
+    if not node.style and (blank := _BLANK.search(text)):
+        return f"#x{ord(blank[0]):x} looks like a blank", "write a blank, or the text in quotes"
     if node.style or kind not in _PLAIN or _PLAIN[kind].fullmatch(text):
         return None
     if kind == "null":

@@ -1,9 +1,11 @@
 """Checks of the files that a config names, before any job starts."""
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
+from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.preparation import asked_for
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import DataError, joined
@@ -12,6 +14,20 @@ from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
 from mbert_atlas.scorecard.claims import Claims, read_claims
 from mbert_atlas.sources.mirror import Mirror
 from mbert_atlas.sources.register import Register
+from workflow.opening import check_opening
+
+_REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
+"""How rules and artifacts name what they request from the config's ``resources``."""
+
+
+def requesting(home: Path) -> set[str]:
+    """Return the keys that ``resources`` can have: of rules, large measurements and datasets."""
+    sources = [
+        *(home / "workflow/rules").glob("*.smk"),
+        *(home / "mbert_atlas/papers").glob("*/artifacts.py"),
+    ]
+    names = {name for path in sources for name in _REQUESTED.findall(path.read_text())}
+    return names | set(resource_keys())
 
 
 def check_files(plan: Plan) -> None:
@@ -51,6 +67,7 @@ def _bad_folders(plan: Plan) -> Iterator[DataError]:
         try:
             if encoder.folder:
                 check_folder(Path(encoder.folder))
+                check_opening(Path(encoder.folder))
         except DataError as error:
             problem = f"{', '.join(filter(None, [error.path, error.where]))}: {error.problem}"
             yield DataError("config", f"key encoders.{name}.folder", problem, error.fix)
@@ -79,10 +96,13 @@ def _unknown_files(plan: Plan) -> Iterator[DataError]:
             is_own = code in (dataset.files_by_language or {})
             place = f"files_by_language.{code}" if is_own else "files"
             for path in plan.upstream_names(name, [code]):
+                where = f"key datasets.{name}.{place}"
+                if problem := dataset.misnamed(path, plan.languages[code], plan.languages):
+                    yield DataError("config", where, f"{path}: {problem}", "correct the path")
+                    continue
                 if path in seen or path in written or (copies and copies.holder(path)):
                     continue
                 seen.add(path)
-                where = f"key datasets.{name}.{place}"
                 if config.miniature:
                     near = get_close_matches(path, written, 1)
                     fix = f"did you mean {near[0]}?" if near else "drop the dataset"

@@ -1,7 +1,7 @@
 """Whether the encoders of a config have what the requested artifacts need of them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +33,8 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
         fix = "name papers, leave the key out for all of them, or request another target"
         raise DataError("config", "key papers", problem, fix)
     needs: dict[Need, list[str]] = {}
-    for paper, name in requested(plan, targets):
+    chosen = requested(plan, targets)
+    for paper, name in chosen:
         for need in plan.papers[paper].needs.get(name, ()):
             needs.setdefault(need, []).append(f"{paper}_{name}")
     facts = {name: item for name in plan.config.encoders if (item := _facts(plan, name))}
@@ -45,6 +46,8 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             raise DataError("config", place, problem, fix)
     mistakes: list[DataError] = []
     for name, item in facts.items():
+        if plan.config.encoders[name].base:
+            continue  # its tokenizer is the other's
         is_sentencepiece = item.tokenizer == "Unigram"
         if is_sentencepiece != has_sentencepiece(plan.config.encoders, name):
             problem = f"the tokenizer is{'' if is_sentencepiece else ' not'} SentencePiece's"
@@ -55,24 +58,34 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             problem, fix = lack
             fix += f", or make other artifacts than {', '.join(dict.fromkeys(artifacts))}"
             mistakes.append(DataError("config", f"key {need.place}", problem, fix))
-    for run in runs_of(plan, requested(plan, targets)):
+    mistakes += _long_texts(plan, chosen, facts)
+    for run in runs_of(plan, chosen):
         if item := facts.get(run.base):
             mistakes += [*_misfits(plan, run, item), *_unknown_scripts(plan, run, item)]
     if mistakes:
         raise joined(mistakes)
 
 
-def runs_of(plan: Plan, chosen: Iterable[tuple[str, str]]) -> list[Run]:
-    """Return the runs behind artifacts, with those that they start from."""
-    names = {(paper, name) for paper, name in chosen}
+def files_behind(plan: Plan, chosen: Iterable[tuple[str, str]]) -> set[str]:
+    """Return the files that artifacts are made of, with those behind measurements of theirs."""
+    names, files = set(chosen), set[str]()
     makers: list[Any] = [
         item
         for paper, artifact in plan.shown("")
         if (paper, artifact.name) in names
         for item in (*artifact.measurements, *artifact.figures)
     ]
-    files = {file for item in makers for file in files_of(item.cells())}
-    parts = {part for file in files for part in file.split("/")}
+    for item in makers:
+        new = set(files_of(item.cells())) - files
+        files |= new
+        below = (re.search(r"/measurements/(\w+/\w+)\.csv$", file) for file in sorted(new))
+        makers += [plan.measurements[match[1]] for match in below if match]
+    return files
+
+
+def runs_of(plan: Plan, chosen: Iterable[tuple[str, str]]) -> list[Run]:
+    """Return the runs behind artifacts, with those that they start from."""
+    parts = {part for file in files_behind(plan, chosen) for part in file.split("/")}
     runs = {run.id: run for run in plan.runs}
     behind = [runs[part] for part in sorted(parts & runs.keys())]
     for run in behind:
@@ -84,18 +97,46 @@ def runs_of(plan: Plan, chosen: Iterable[tuple[str, str]]) -> list[Run]:
 def _misfits(plan: Plan, run: Run, facts: Facts) -> Iterator[DataError]:
     """Yield what a run does that its encoder can't."""
     if run.kind != "finetuning":
-        length, key = plan.config.alignment.maximum_length, "alignment.maximum_length"
-    else:
-        family: Any = plan.config.runs[run.family]
-        length = plan.config.encodings[family.encoding].max_length
-        key = f"encodings.{family.encoding}.max_length"
-        if run.task in TEXT_TASKS and not FAMILIES[facts.family].pooler:
-            problem = f"texts are classified through a pooler, and the encoder {run.base!r}"
-            problem += f" ({facts.family}) has none"
-            fix = "take another encoder, or make figures and tables without this family"
-            yield DataError("config", f"key runs.{run.family}", problem, fix)
+        yield from _too_long(plan, None, run.base, facts)
+        return
+    family: Any = plan.config.runs[run.family]
+    if run.task in TEXT_TASKS and not FAMILIES[facts.family].pooler:
+        problem = f"texts are classified through a pooler, and the encoder {run.base!r}"
+        problem += f" ({facts.family}) has none"
+        fix = "take another encoder, or make figures and tables without this family"
+        yield DataError("config", f"key runs.{run.family}", problem, fix)
+    yield from _too_long(plan, family.encoding, run.base, facts)
+
+
+def _long_texts(
+    plan: Plan, chosen: Iterable[tuple[str, str]], facts: Mapping[str, Facts]
+) -> Iterator[DataError]:
+    """Yield encodings of texts that are longer than the encoder whose states are read."""
+    files = files_behind(plan, chosen)
+    folders = {
+        store.folder
+        for name, features in plan.features.items()
+        if any(f"/{name}/" in file for file in files)
+        for store in features.stores.values()
+    }
+    uses = {(parts[2], parts[4]) for parts in (folder.split("/") for folder in folders)}
+    for dataset, vectors in plan.vectors.items():
+        read = [parts for parts in (file.split("/") for file in files) if dataset in parts]
+        uses |= {(name, vectors.encoding) for parts in read for name in facts if name in parts}
+    for encoder, encoding in sorted(uses):
+        if encoder in facts:
+            yield from _too_long(plan, encoding, encoder, facts[encoder])
+
+
+def _too_long(plan: Plan, encoding: str | None, encoder: str, facts: Facts) -> Iterator[DataError]:
+    """Yield an encoding, or without one the adjustment's pairs, that exceeds an encoder."""
+    length, key = plan.config.alignment.maximum_length, "alignment.maximum_length"
+    if encoding:
+        length, key = plan.config.encodings[encoding].max_length, f"encodings.{encoding}.max_length"
+    while changed := plan.config.encoders[encoder].changed:  # which has the other's positions
+        encoder = changed.encoder
     if facts.positions is not None and length > facts.positions:
-        problem = f"{length} subwords, and the encoder {run.base!r} takes {facts.positions}"
+        problem = f"{length} subwords, and the encoder {encoder!r} takes {facts.positions}"
         yield DataError("config", f"key {key}", problem, f"write {facts.positions} or fewer")
 
 
@@ -137,7 +178,8 @@ def _facts(plan: Plan, name: str) -> Facts | None:
     if item.scratch:
         kind = "Unigram" if has_sentencepiece(plan.config.encoders, name) else "WordPiece"
         layers = item.scratch.pretraining.layers
-        facts = Facts(layers, head=True, pooler=False, tokenizer=kind)
+        positions = item.scratch.pretraining.positions
+        facts = Facts(layers, head=True, pooler=False, tokenizer=kind, positions=positions)
         if name in plan.shipped:
             scripts = facts_of(plan.home / str(item.scratch.shipped)).scripts
             facts = replace(facts, scripts=scripts)

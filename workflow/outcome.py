@@ -31,10 +31,18 @@ def keep_weights_of_single_targets(workflow: Any) -> None:
                     path.flags.pop("temp", None)
 
 
+def name_trained(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
+    """Log why encoders that the repository ships are trained, if jobs are to train them."""
+    jobs = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "pretrain"]
+    for name in sorted({job.wildcards.encoder for job in jobs} & plan.why_trained.keys()):
+        logger.info(f"encoders.{name} is trained: {plan.why_trained[name]}.")
+
+
 def list_downloads_of_dry_runs(plan: WorkflowPlan, logger: Any) -> None:
-    """Let a dry run end with what a start would fetch, or offline with what is missing."""
+    """Let a dry run end with what a start would fetch and train, offline with what is missing."""
 
     def list_downloads(executor: Any) -> None:
+        name_trained(executor.workflow, plan, logger)
         paths = _to_fetch(executor.workflow)
         if not paths:
             return

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +16,6 @@ from snakemake.logging import logger
 from mbert_atlas import papers
 from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.model import Config, Resources
 from mbert_atlas.config.reading import BASE, with_lines
 from mbert_atlas.encoders import shipping
@@ -25,12 +23,9 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.explain import in_short
-from workflow.files import check_files
+from workflow.files import check_files, requesting
 from workflow.parameters import Parameters
 from workflow.supervision import growth
-
-_REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
-"""How rules and artifacts name what they request from the config's ``resources``."""
 
 
 def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPlan":
@@ -44,7 +39,9 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
         languages = Languages.read(home / "resources/languages.csv")
         read = _read(workflow, config, home, languages)
         with lines_of_config(workflow, config, home):
-            plan = WorkflowPlan(read, languages, _shipped(workflow, read, home), home)
+            shipped, reasons = _shipped(read, home)
+            plan = WorkflowPlan(read, languages, shipped, home)
+            plan.why_trained = reasons
             if workflow.is_main_process:  # and not again in every job
                 check_files(plan)
     except AtlasError as error:
@@ -69,6 +66,7 @@ class WorkflowPlan(Parameters):
         super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
         self._requests: dict[str, Callable[[Any], Resources]] = {}
+        self.why_trained: dict[str, str] = {}  # of encoders that the repository ships
         self.predicted: list[str] = []  # targets of `predict`, which does not make them
         self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
@@ -322,29 +320,27 @@ def _files_of_config(workflow: Any, config: Mapping[str, Any], home: Path) -> li
 
 
 def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:
-    sources = [
-        *(home / "workflow/rules").glob("*.smk"),
-        *(home / "mbert_atlas/papers").glob("*/artifacts.py"),
-    ]
-    requested = {name for path in sources for name in _REQUESTED.findall(path.read_text())}
     return papers.read_config(
         config,
         _files_of_config(workflow, config, home),
         languages=[item.code for item in languages],
-        rules={*resource_keys(), *requested},
+        rules=requesting(home),
         typed=workflow.config_settings.config,
     )
 
 
-def _shipped(workflow: Any, config: Config, home: Path) -> dict[str, Mapping[str, str]]:
-    """Return the sha256 of the files of each encoder that is taken from the repository."""
+def _shipped(config: Config, home: Path) -> tuple[dict[str, Mapping[str, str]], dict[str, str]]:
+    """Return the sha256 of the files of each encoder that is taken from the repository.
+
+    Also return why each of the others is trained.
+    """
     shipped: dict[str, Mapping[str, str]] = {}
+    reasons: dict[str, str] = {}
     for name, encoder in config.encoders.items():
         if config.use_shipped and encoder.scratch and encoder.scratch.shipped:
             folder = home / encoder.scratch.shipped
-            reason = shipping.why_train(folder, shipping.specification(config, name))
-            if not reason:
+            if reason := shipping.why_train(folder, shipping.specification(config, name)):
+                reasons[name] = reason
+            else:
                 shipped[name] = shipping.require_whole(folder)
-            elif workflow.is_main_process:
-                logger.info(f"encoders.{name} is trained: {reason}.")
-    return shipped
+    return shipped, reasons

@@ -15,7 +15,7 @@ from mbert_atlas.files import DAMAGE
 from mbert_atlas.plan.files import sources_of
 from mbert_atlas.plan.runs import Run
 from mbert_atlas.sources.mirror import Mirror
-from workflow.needs import requested
+from workflow.needs import files_behind, requested
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _LINE = 1000  # bytes; files with that many for each wanted line are not read
@@ -58,11 +58,7 @@ def _origin(plan: Any, family: str, sentences: int) -> str:
 
 def adjustments(plan: Any, targets: Sequence[str]) -> Iterator[Run]:
     """Yield the adjustments behind targets, each at least once."""
-    files = list(targets)
-    for paper, name in requested(plan, targets):
-        artifact = next(it for it in plan.papers[paper].artifacts if it.name == name)
-        for item in artifact.measurements:
-            files += plan.inputs("measurements", f"{paper}/{item.name}")
+    files = [*targets, *files_behind(plan, requested(plan, targets))]
     names = {match[1] for file in files if (match := re.search(r"/runs/([^/]+)/", file))}
     runs = {run.id: run for run in plan.runs}
     for name in sorted(names & runs.keys()):

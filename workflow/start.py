@@ -10,7 +10,7 @@ from snakemake.cli import parse_args
 from snakemake.exceptions import WorkflowError
 
 from mbert_atlas import papers
-from mbert_atlas.config.reading import BASE, read_yaml
+from mbert_atlas.config.reading import BASE, read_yaml, with_lines
 from mbert_atlas.errors import AtlasError, DataError, joined
 from workflow.aligners import check_aligners
 from workflow.console import show_essentials
@@ -48,12 +48,19 @@ def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
     if workflow.resource_settings.cores == 0:
         raise WorkflowError("--cores 0 leaves no core to work with; write --cores 1 or more.")
     mistakes: list[DataError] = []
-    files = [home / BASE, *papers.config_files(config, home), *workflow.overwrite_configfiles]
-    for path in files:
+    presets = [home / BASE, *map(Path, workflow.overwrite_configfiles)]
+    for path in presets:
         try:
-            read_yaml(Path(path))
+            read_yaml(path)
         except DataError as error:
             mistakes += getattr(error, "errors", [error])
+    if not mistakes:
+        try:
+            for path in papers.config_files(config, home):
+                read_yaml(path)
+        except DataError as error:
+            typed = workflow.config_settings.config
+            mistakes += getattr(error, "errors", [with_lines(error, presets, typed)])
     if mistakes:
         raise WorkflowError(str(joined(mistakes)))
 

@@ -5,6 +5,7 @@ import re
 import reprlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import UnionType
@@ -13,6 +14,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from mbert_atlas import strict_yaml
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.mistakes import Mistake, gathering, going_on
 from mbert_atlas.errors import DataError, joined
 
@@ -46,13 +48,14 @@ def validate(
     checks: Iterable[Callable[[_Model], None]] = (),
     described: Path | str = BASE,
     change: Callable[[_Model], _Model] = lambda model: model,
+    removed: Collection[str] = (),
 ) -> _Model:
     """Turn merged values into a model and, once each part is valid, check that the parts fit.
 
     ``files`` are those that the values come from, the last one wins; ``typed`` are top-level keys
-    of the command line, over all files; ``described`` is the file that describes the keys;
-    ``change`` returns another model, which is checked. A DataError (several: DataErrors) names
-    file, line, key and fix of each mistake.
+    of the command line, over all files; ``described`` is the file that describes the keys,
+    ``removed`` the entries that are null; ``change`` returns another model, which is checked. A
+    DataError (several: DataErrors) names file, line, key and fix of each mistake.
     """
     try:
         config = model.model_validate(values)
@@ -67,23 +70,69 @@ def validate(
                 with going_on():
                     check(config)
     if mistakes:
-        raise located(mistakes, files, typed)
+        above = {mistake.place for mistake in mistakes if not mistake.is_missing}
+        mistakes = [
+            _of_removed(mistake, removed)
+            for mistake in mistakes
+            if not (mistake.is_missing and mistake.place.rpartition(".")[0] in above)
+        ]
+        raise located(mistakes, files, typed, are_presets_right=True)
     return config
 
 
+def _of_removed(mistake: Mistake, removed: Collection[str]) -> Mistake:
+    """Return a mistake about a name that is not defined, as one of the null that removes it."""
+    for place in removed:
+        if mistake.name and place.partition(".")[2] == mistake.name:
+            problem = "null removes it, and other entries name it"
+            return Mistake(place, problem, f"keep it, or change {mistake.place}, too")
+    return mistake
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A mistake with its place in a file."""
+
+    mistake: Mistake
+    file: str
+    line: int  # 0: nowhere
+    is_exact: bool  # the key itself is written there, and not only one above it
+
+    @property
+    def cause(self) -> tuple[str, str]:
+        """Key and problem, the same for families and protocols that inherit the key."""
+        keys = self.mistake.place.split(".")
+        if keys[0] == "runs":
+            keys = [PROTOCOLS[0] if key in PROTOCOLS else key for key in keys[2:]]
+        return ".".join(keys), self.mistake.problem.replace(self.mistake.place, "")
+
+
 def located(
-    mistakes: Iterable[Mistake], files: Sequence[Path | str], typed: Collection[str] = ()
+    mistakes: Iterable[Mistake],
+    files: Sequence[Path | str],
+    typed: Collection[str] = (),
+    are_presets_right: bool = False,
 ) -> DataError:
-    """Return the error that names file and line of one or more mistakes; see :func:`validate`."""
+    """Return the error that names file and line of one or more mistakes; see :func:`validate`.
+
+    Mistakes that families inherit are left out; if ``are_presets_right``, also those in presets
+    that follow from some in other files, or on the command line.
+    """
     lines = {str(file): strict_yaml.lines(Path(file)) for file in files}
     mistakes = [_of_misspelt_entry(mistake, lines.values()) for mistake in mistakes]
+    placed = [_place(mistake, lines, typed) for mistake in mistakes]
+    exact = {item.cause for item in placed if item.is_exact}
+    placed = [item for item in placed if item.is_exact or item.cause not in exact]
+    if are_presets_right:
+        presets = {file for file, keys in lines.items() if _is_preset(Path(file), keys)}
+        placed = [item for item in placed if item.file not in presets] or placed
+    # A name that several entries lack, in one place, is one mistake.
+    named = {(it.file, it.line, it.mistake.place, it.mistake.name or it): it for it in placed[::-1]}
     groups: dict[tuple[str, int, str], list[Mistake]] = defaultdict(list)
-    for mistake in mistakes:
-        is_typed = mistake.place.partition(".")[0] in typed
-        written = mistake.place.rpartition(".")[0] if mistake.is_missing else mistake.place
-        file, line = ("--config", 0) if is_typed else _locate(written or mistake.place, lines)
+    for item in reversed(named.values()):
         # What families inherit is written in one place, but a mistake of each of them.
-        groups[file, line, mistake.problem.removeprefix(repr(mistake.name))].append(mistake)
+        problem = item.mistake.problem.removeprefix(repr(item.mistake.name))
+        groups[item.file, item.line, problem].append(item.mistake)
     errors = []
     for (file, line, _), (first, *others) in sorted(groups.items(), key=lambda item: item[0][:2]):
         where = [f"line {line}"] if line else []
@@ -92,6 +141,20 @@ def located(
         nor = f" (nor {', '.join(names)})" if names else ""
         errors.append(DataError(file, ", ".join(where), first.problem + nor, first.fix))
     return joined(errors)
+
+
+def _place(mistake: Mistake, lines: dict[str, dict[str, int]], typed: Collection[str]) -> _Placed:
+    if mistake.place.partition(".")[0] in typed:
+        return _Placed(mistake, "--config", 0, is_exact=True)
+    above = mistake.place.rpartition(".")[0]
+    written = (above if mistake.is_missing else "") or mistake.place
+    file, line, key = _locate(written, lines)
+    return _Placed(mistake, file, line, key == written)
+
+
+def _is_preset(file: Path, keys: Collection[str]) -> bool:
+    """Return whether a file of the config comes with the repository, by its name and keys."""
+    return file.name == BASE.name or file.parent.name == "papers" or "preset" in keys
 
 
 def _of_misspelt_entry(mistake: Mistake, lines: Collection[Mapping[str, int]]) -> Mistake:
@@ -104,14 +167,20 @@ def _of_misspelt_entry(mistake: Mistake, lines: Collection[Mapping[str, int]]) -
     entry = re.compile(rf"{re.escape(section)}\.([^.]+)")
     names = [found[1] for keys in lines for key in keys if (found := entry.fullmatch(key))]
     is_bare = mistake.problem.endswith(("is missing", "(found none)"))
-    if not (mark and is_bare) or "." in name or names.count(name) != 1:
+    written = name if name in names else next((it for it in names if fnmatchcase(name, it)), name)
+    if not (mark and is_bare) or "." in name or names.count(written) != 1:
         return mistake
-    others = sorted({*names} - {name}, reverse=True)  # `nli` after `nli-*`
-    stems = {other.replace("*", "").strip("-"): other for other in others}
-    if not (near := difflib.get_close_matches(name, stems, 1)):
+    # `nli` after `nli-*`, or before it if the name has a `*`, too.
+    others = sorted({*names} - {written}, reverse="*" not in written)
+    stems = {_stem(other): other for other in others}
+    if not (near := difflib.get_close_matches(_stem(written), stems, 1)):
         return mistake
-    problem = f"no other file has {name!r}, and as a new entry: {mistake.problem}"
+    problem = f"no other file has {written!r}, and as a new entry: {mistake.problem}"
     return Mistake(mistake.place, problem, f"did you mean {stems[near[0]]!r}?")
+
+
+def _stem(name: str) -> str:
+    return name.replace("*", "").strip("-")
 
 
 def with_lines(
@@ -128,17 +197,17 @@ def with_lines(
     return joined([*others, *getattr(placed, "errors", [placed])])
 
 
-def _locate(place: str, lines: dict[str, dict[str, int]]) -> tuple[str, int]:
-    """Return file and line where the longest prefix of a key is written last; line 0: nowhere."""
+def _locate(place: str, lines: dict[str, dict[str, int]]) -> tuple[str, int, str]:
+    """Return where the longest prefix of a key is written last: file, line (0: nowhere), prefix."""
     while place:
         for file, known in reversed(lines.items()):
             # The `*` of a family stands for several names.
             patterns = [key for key in known if "*" in key and key.count(".") == place.count(".")]
             for key in [place, *(key for key in patterns if fnmatchcase(place, key))]:
                 if key in known:
-                    return file, known[key]
+                    return file, known[key], place
         place = place.rpartition(".")[0]
-    return next(reversed(lines), "config"), 0
+    return next(reversed(lines), "config"), 0, ""
 
 
 def _mistake(model: type[BaseModel], error: Any, values: Any, described: Path | str) -> Mistake:
@@ -155,6 +224,18 @@ def _mistake(model: type[BaseModel], error: Any, values: Any, described: Path | 
         case "too_short" if error["ctx"]["actual_length"] == 0:
             problem = "the list is empty"
             fix = "name something, or leave the key out; null removes what is inherited"
+        case "literal_error" if isinstance(error["input"], str):
+            problem += f", found {_SHORT.repr(error['input'])}"
+            choices = re.findall("'([^']*)'", error["ctx"]["expected"])
+            if near := difflib.get_close_matches(error["input"], choices, 1):
+                fix = f"did you mean {near[0]!r}?"
+        case "list_type" if isinstance(error["input"], str | int):
+            problem += f", found {_SHORT.repr(error['input'])}"
+            fix = f"write [{error['input']}]"
+        case "model_type":
+            problem = f"a mapping of keys is expected, found {_SHORT.repr(error['input'])}"
+            (inner, *_) = _models_at(model, keys, values) or [model]
+            fix = f"write some of {', '.join(inner.model_fields)}"
         case "union_tag_not_found":
             problem = f"the key {error['ctx']['discriminator']} is missing"
         case "union_tag_invalid":
@@ -187,7 +268,8 @@ def _other_key(key: str, models: Sequence[type[BaseModel]], described: Path | st
     if others:
         return f"{', '.join(sorted(others))} {'has' if len(others) == 1 else 'have'} it"
     near = difflib.get_close_matches(key, models[0].model_fields, 1)
-    return f"did you mean {near[0]!r}?" if near else f"see {described} for the keys"
+    few = ", ".join([*models[0].model_fields][:20])
+    return f"did you mean {near[0]!r}?" if near else f"known: {few}; {described} describes them"
 
 
 def _tags_of(model: type[BaseModel]) -> tuple[str, ...]:

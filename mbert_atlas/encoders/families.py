@@ -6,6 +6,7 @@ one that opens may still be silently wrong: local attention, norms above the las
 layers, embeddings with a scale.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -62,14 +63,16 @@ _REJECTED = {
 def why_not(config: Mapping[str, Any]) -> str:
     """Return why an encoder with this ``config.json`` can't be used; empty if it can."""
     kind = config.get("model_type")
+    if not isinstance(kind, str):
+        return f"{kind!r} is no family" if "model_type" in config else "the key is missing"
     if kind in FAMILIES and not config.get("is_decoder"):
         return ""
-    reason = _REJECTED.get(str(kind), "")
+    reason = _REJECTED.get(kind, "")
     architectures = config.get("architectures")
     names = " ".join(map(str, architectures)) if isinstance(architectures, list) else ""
     if config.get("is_encoder_decoder"):
         reason = "it is an encoder with a decoder"
-    elif config.get("is_decoder") or "CausalLM" in names:
+    elif config.get("is_decoder") or re.search("CausalLM|LMHead(Model|$)", names):
         reason = "it is a decoder, in which a token does not see those after it"
     return f"{kind!r} is not supported: {reason or 'it has not been compared with BERT'}"
 

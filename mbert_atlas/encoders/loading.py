@@ -10,7 +10,6 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before transformers is imported
 
 import torch
-from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -98,19 +97,27 @@ def _load(
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
+                ignore_mismatched_sizes=True,  # they are named below
                 attn_implementation=_attention(kind, folder),
                 dtype=torch.float32,
             )
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        problem = f"it cannot be opened ({str(error).splitlines()[0]})"
+    except Exception as error:  # any: a model is built of whatever config.json states
+        reason = (str(error).splitlines() or [""])[0]
+        problem = f"it cannot be opened ({type(error).__name__}: {reason})"
         fix = "config.json and model.safetensors have to be whole and of one encoder; get it again"
         raise DataError(folder, "", problem, fix) from error
     finally:
         loader.setLevel(level)
+    for name, *sizes in sorted(report["mismatched_keys"]):
+        stored, expected = (" x ".join(map(str, size)) for size in sizes)
+        problem = f"{stored}, but by config.json {expected}"
+        fix = "both have to be of one encoder; get it again"
+        raise DataError(folder / "model.safetensors", f"weight {name}", problem, fix)
     absent = sorted(report["missing_keys"])
     missing = [key for key in absent if not key.startswith(dispensable)]
     if missing:
-        problem = f"{len(missing)} weights of config.json are missing"
+        more = f", and so are {len(missing) - 1} more of them" if len(missing) > 1 else ""
+        problem = f"config.json needs it, and it is missing{more}"
         fix = "fetch or train the model again"
         raise DataError(folder / "model.safetensors", f"weight {missing[0]}", problem, fix)
     _check_weights(model, sorted(report["unexpected_keys"]), folder)

@@ -64,7 +64,7 @@ def require_known(
     if not missing:
         return
     listed = ", ".join(f"{share:.0%} in {code}" for code, share in sorted(missing.items()))
-    problem = f"[UNK] are {listed} of the subwords, more than {MOST_UNKNOWN:.0%}"
+    problem = f"of the subwords, {listed} are [UNK], more than {MOST_UNKNOWN:.0%}"
     if allow_unknown:
         _logger.warning("%s: %s.", tokenizer_dir, problem)
         return

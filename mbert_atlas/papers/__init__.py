@@ -21,7 +21,7 @@ from mbert_atlas.config.merging import mapping_at, merge, merge_all, with_last_s
 from mbert_atlas.config.mistakes import Mistake, check_name, gathering, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED, prepared
-from mbert_atlas.config.reading import BASE, located, read_yaml, validate
+from mbert_atlas.config.reading import BASE, located, read_yaml, validate, with_lines
 from mbert_atlas.config.targets import with_other_languages
 from mbert_atlas.errors import DataError
 
@@ -50,9 +50,16 @@ def config_model(papers: Collection[str]) -> type[Config]:
 def config_files(config: Mapping[str, Any], root: Path = Path(".")) -> list[Path]:
     """Return the files of the papers that a config selects, each followed by its preset's.
 
-    A preset ``small-scratch`` is a variant of ``small``, whose files come before its own.
+    A preset ``small-scratch`` is a variant of ``small``, whose files come before its own. Raises a
+    DataError for a preset of which no paper has a file.
     """
-    presets = accumulate(str(config.get("preset")).split("-"), "{}-{}".format)
+    preset = str(config.get("preset") or "")
+    with_file = {path.name.split(".")[1] for path in root.glob("config/papers/*.*.yaml")}
+    if preset and preset not in with_file and with_file:
+        problem = f"no paper has a file of {preset!r}"
+        fix = f"leave the key out, or name one of {', '.join(sorted(with_file))}"
+        raise DataError("config", "key preset", problem, fix)
+    presets = accumulate(preset.split("-"), "{}-{}".format)
     endings = ["", *(f".{preset}" for preset in presets)]
     stems = [paper + ending for paper in _selected(config) for ending in endings]
     paths = [root / f"config/papers/{stem}.yaml" for stem in stems]
@@ -87,6 +94,12 @@ def read_config(
             for name, item in encoders.items()
         }
     papers = _selected(values)
+    removed = {
+        f"{section}.{name}"
+        for section in NAMED
+        for name, item in mapping_at(values, section).items()
+        if item is None
+    }
     with gathering() as mistakes:
         for paper in values["papers"] if isinstance(values.get("papers"), list) else ():
             check_name("papers", str(paper), names())
@@ -108,7 +121,9 @@ def read_config(
         *(import_module(f"{__name__}.{paper}.config").check for paper in papers),
     ]
     change = partial(with_other_languages, checks=checks, lacks=_lacks, codes=languages)
-    return validate(config_model(papers), values, files, typed, checks, change=change)
+    return validate(
+        config_model(papers), values, files, typed, checks, change=change, removed=removed
+    )
 
 
 @cache
@@ -131,16 +146,22 @@ def _lacks(config: Config, dataset: str, code: str) -> str:
 
 
 def load(
-    overlays: Sequence[Path] = (), root: Path = Path("."), languages: Collection[str] = ()
+    overlays: Sequence[Path] = (),
+    root: Path = Path("."),
+    languages: Collection[str] = (),
+    rules: Collection[str] = (),
 ) -> Config:
     """Read the config as Snakemake does: the base file, the papers', then ``overlays``."""
-    return read_config({}, files(overlays, root), languages)
+    return read_config({}, files(overlays, root), languages, rules)
 
 
 def files(overlays: Sequence[Path] = (), root: Path = Path(".")) -> list[Path]:
     """Return the files of a config, the last one wins; see :func:`load`."""
     above = merge_all([read_yaml(file) for file in [root / BASE, *overlays]])
-    return [root / BASE, *config_files(above, root), *overlays]
+    try:
+        return [root / BASE, *config_files(above, root), *overlays]
+    except DataError as error:
+        raise with_lines(error, [root / BASE, *overlays]) from None
 
 
 def completed(above: Mapping[str, Any], root: Path = Path(".")) -> dict[str, Any]:

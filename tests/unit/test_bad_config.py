@@ -188,7 +188,7 @@ def test_mistakes_with_consequences(tmp_path, text, sentence):
         (
             "alignment: {held_out: 1}",
             "alignment: 3",
-            "valid dictionary or instance of Alignment",
+            "key alignment: a mapping of keys is expected, found 3; write some of",
         ),
     ],
 )

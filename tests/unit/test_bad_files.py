@@ -274,7 +274,7 @@ MUCH = "more than 1%"
 SCRIPT = r"% of the letters.*\(Latn\), 100% are cyrillic; correct the source's path"
 SIDES = "% are (cyrillic|latin); are the sides exchanged"
 NOT_FINITE = "not all of its numbers are finite.*fetch the model again"
-NO_WEIGHTS = "weights of config.json are missing; fetch or train"
+NO_WEIGHTS = "config.json needs it, and it is missing.*; fetch or train"
 
 CASES: dict[str, tuple[Run, str, str]] = {
     # name: what is done; file and place; the rest of the sentence up to its correction
@@ -422,8 +422,12 @@ CASES: dict[str, tuple[Run, str, str]] = {
         "weight encoder.layer.2",
         NO_WEIGHTS,
     ),
-    "encoder: width": (encoder(config(hidden_size=32)), "encoder", "cannot be opened.*get it aga"),
-    "encoder: words": (encoder(config(vocab_size=30)), "encoder", "cannot be opened.*get it again"),
+    "encoder: width": (encoder(config(hidden_size=32)), "encoder", "by config.json 32.*get it ag"),
+    "encoder: words": (
+        encoder(config(vocab_size=30)),
+        "encoder",
+        "but by config.json 30 x.*get it",
+    ),
     "encoder: architecture": (encoder(config(model_type="distilbert")), "weight", NO_WEIGHTS),
     "encoder: unknown": (encoder(config(model_type="x")), "model_type", "'x' is not supp.*take an"),
     "encoder: config": (encoder(broken("config.json")), "encoder", "not readable as JSON.*fetch"),

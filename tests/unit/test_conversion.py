@@ -136,7 +136,7 @@ def test_a_tokenizer_of_another_class_is_rejected(
 def test_no_sentencepiece_model_at_all(tmp_path: Path) -> None:
     source = encoder(tmp_path / "source", "xlm-roberta", 50)
     (source / "sentencepiece.bpe.model").write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match=r"tokenizer can't be opened|only 5 subwords"):
+    with pytest.raises(DataError, match=r"sentencepiece.bpe.model: not a SentencePiece model; get"):
         convert_encoder(source, tmp_path / "out")
 
 

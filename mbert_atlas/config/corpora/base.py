@@ -1,5 +1,6 @@
 """What the models of all kinds of corpora share."""
 
+from collections.abc import Iterable
 from string import Formatter
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
@@ -115,6 +116,10 @@ class Corpus(ConfigModel):
         """Whether a dataset can be its parent."""
         return other.content == self.content
 
+    def misnamed(self, path: str, language: Any, languages: Iterable[Any]) -> str:
+        """Return what in the name of a language's file contradicts the dataset; empty: nothing."""
+        return ""
+
     @model_validator(mode="after")
     def _has_input(self) -> Self:
         has_files = self.files is not None or self.files_by_language is not None
@@ -132,6 +137,12 @@ class Corpus(ConfigModel):
         field = type(self).model_fields.get("format")
         options = get_args(field.annotation) if field else ()
         formats = [name for option in options for name in get_args(option)]
+        if formats and not self.parent and getattr(self, "format", None) is None:
+            whole = not self.files and all(
+                source.format for some in (self.files_by_language or {}).values() for source in some
+            )
+            if not whole:
+                raise ValueError(f"{self.corpus} needs `format`; use {', '.join(formats)}")
         for language, sources in (self.files_by_language or {}).items():
             if self.one_file and len(sources) > 1:
                 raise ValueError(f"{self.corpus} takes one file, not {len(sources)} ({language})")

@@ -1,8 +1,10 @@
 """The kinds of corpora that come with the repository; a new one is a module next to this one."""
 
+import re
+from collections.abc import Iterable
 from datetime import datetime
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -27,6 +29,8 @@ NliFormat = Literal["multinli", "xnli", "xtreme", "taxinli"]
 NerFormat = Literal["rahimi", "panx", "conll2003"]
 QaFormat = Literal["squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xtreme"]
 """Described where :mod:`mbert_atlas.corpora` reads them."""
+
+_TREEBANK = re.compile(r"UD_([^/]+)-([^/-]+)/[a-z]+_([a-z]+)-ud-(train|dev|test)[^/]*\.conllu$")
 
 
 def _day(number: int) -> int:
@@ -89,6 +93,18 @@ class Bitext(Derivable):
             raise ValueError("a derived bitext needs `encoder`, whose tokenizer splits its words")
         return self
 
+    @model_validator(mode="after")
+    def _has_both_sides(self) -> Self:
+        fix = "name it in `files_by_language`, as {path: x.en, partners: [x.de]}"
+        if self.files and self.format == "lines":
+            raise ValueError(f"`lines` takes a file of each language, and `files` names one; {fix}")
+        for language, sources in (self.files_by_language or {}).items():
+            for source in sources:
+                if (source.format or self.format) == "lines" and len(source.partners) != 1:
+                    problem = f"{source.path} has no file of the other language ({language})"
+                    raise ValueError(f"{problem}; {fix}")
+        return self
+
 
 class GoldAlignment(Corpus):
     """Sentence pairs with word links made by hand."""
@@ -107,6 +123,18 @@ class UniversalDependencies(WithSplit):
 
     corpus: Literal["universal_dependencies"] = CORPUS
     limit: int | None = LIMIT
+
+    def misnamed(self, path: str, language: Any, languages: Iterable[Any]) -> str:
+        """Return what in a name as UD_English-EWT/en_ewt-ud-test.conllu contradicts the dataset."""
+        if not (match := _TREEBANK.search(path)):
+            return ""
+        name, treebank, short, split = match.groups()
+        if treebank.lower() != short:
+            return f"the folder is of the treebank {treebank}, and the file of {short}"
+        if split != self.split:
+            return f"the file has the split {split}, and the dataset {self.split}"
+        others = {other.ud_name for other in languages} - {language.ud_name}
+        return f"it is in {name}, not {language.name}" if name in others else ""
 
 
 class NliPairs(DerivableWithSplit):

@@ -1,5 +1,6 @@
 """The paper's section of the config, its checks, and what it needs of encoders."""
 
+from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -11,6 +12,8 @@ from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.plan.needs import Need, deepest_layer
 
 TaskName = Literal["parsing", "pos", "ner"]
+_TASKS = {"parsing": "parsing", "pos": "tagging", "ner": "ner"}
+"""Tasks of encodings by the names of the paper."""
 REFERENCE, DIFFERENCE, SCORE = "ref", "random_init_delta", "random_init"
 """Conditions as the reported numbers name them: the encoder without changes; what re-initialised
 layers change, and the score with them."""
@@ -87,7 +90,9 @@ def check(config: Any) -> None:
     """Report what the artifacts need and the rest of the config lacks."""
     for name, table in config.muller2021.tables.items():
         for task, test in table.tests.items():
-            _check_test(config, f"muller2021.tables.{name}.tests.{task}", table, test)
+            at = f"muller2021.tables.{name}"
+            _check_layers(config, at, f"tests.{task}.runs", test.runs, table.sets)
+            _check_test(config, f"{at}.tests.{task}", table, test, _TASKS[task])
     similarity, at = config.muller2021.similarity, "muller2021.similarity"
     ref.check_languages(config, f"{at}.source", [similarity.source], similarity.dataset)
     ref.check_languages(config, f"{at}.languages", similarity.languages, similarity.dataset)
@@ -95,15 +100,25 @@ def check(config: Any) -> None:
         for code in codes:
             check_name(f"{at}.{key}", code, similarity.languages, f" in {at}.languages")
     for task, runs in similarity.runs.items():
+        _check_layers(config, at, f"runs.{task}", runs, similarity.layers)
         for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
-            ref.FINETUNING.check(config, f"{at}.runs.{task}", family)
             ref.check_family_languages(config, f"{at}.source", family, [similarity.source])
 
 
-def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> None:
+def _check_layers(config: Any, at: str, key: str, runs: str, sets: list[str]) -> None:
+    """Report a family that is not defined, or sets of layers that none of its variants has."""
+    if ref.FINETUNING.check(config, f"{at}.{key}", runs):
+        for some in (some for some in sets if f"{runs}-{some}" not in config.runs):
+            problem = f"{some!r} has no family {runs}-{some}"
+            fix = f"add it to the variants of runs.{runs}-*, or name other layers"
+            report(Mistake(f"{at}.layers", problem, fix, some))
+
+
+def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest, task: str) -> None:
     for family in [test.runs, *(f"{test.runs}-{layers}" for layers in table.sets)]:
-        if not ref.FINETUNING.check(config, f"{place}.runs", family):
+        if family not in config.runs:
             continue
+        ref.check_task(config, f"runs.{family}.encoding", config.runs[family].encoding, task)
         if config.runs[family].encoder != config.muller2021.model:
             problem = f"{config.runs[family].encoder!r} is not muller2021.model, with which it is "
             problem += "compared"
@@ -121,8 +136,15 @@ def needs_of(config: Any) -> dict[str, list[Need]]:
     paper: Section = config.muller2021
 
     def layers(key: str, runs: list[str], sets: list[str]) -> list[Need]:
-        last = deepest_layer(config, [f"{family}-{some}" for family in runs for some in sets])
-        return [Need(paper.model, "layer", f"muller2021.{key}.layers", last)]
+        """Return a need for the layers that sets name, and for each family that has deeper ones."""
+        places = {f"muller2021.{key}.layers": 0}
+        for family, some in [*((name, "") for name in runs), *product(runs, sets)]:
+            name = "-".join(filter(None, [family, some]))
+            last, named = deepest_layer(config, [name]), some.rpartition("-")[2]
+            is_named = named.isdigit() and int(named) >= last
+            place = f"muller2021.{key}.layers" if is_named else f"runs.{name}.published"
+            places[place] = max(places.get(place, 0), last)
+        return [Need(paper.model, "layer", place, last) for place, last in places.items() if last]
 
     needs: dict[str, list[Need]] = {
         name: layers(f"tables.{name}", [test.runs for test in table.tests.values()], table.sets)

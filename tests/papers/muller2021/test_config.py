@@ -1,7 +1,10 @@
 """The section of the paper: what does not fit is named."""
 
+import re
+
 import pytest
 from configs import ROOT, config, config_errors
+from test_config_mistakes import planned
 
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.plan.runs import RunTable
@@ -15,7 +18,7 @@ PAPER = "muller2021:\n  "
     [
         (
             PAPER + "tables: {table6: {layers: [2-3]}}\n",
-            "'parsing-2-3' is not defined as fine-tuning",
+            "tables.table6.layers: '2-3' has no family parsing-2-3; add it to the variants of",
         ),
         (
             PAPER + "tables: {table6: {sources: [de]}}\n",
@@ -44,6 +47,41 @@ PAPER = "muller2021:\n  "
 )
 def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
     assert sentence in config_errors(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "runs:\n  pos:\n    published: {trained_layers: [9-12]}\n",
+            "line 3, key runs.pos.published: .*layer 12, .* 'mbert' has 4; name layers up to 4",
+        ),
+        (
+            "runs:\n  pos-*: {variants: {all: {reinitialised_layers: [1-12]}}}\n",
+            "line 2, key runs.pos-all.published: .*layer 12, .* 'mbert' has 4; name layers up to 4",
+        ),
+        (
+            "runs:\n  pos: {encoding: words-with-heads, published: {head: {dropout: 0.2}}}\n",
+            "line 2, key runs.pos.encoding: 'words-with-heads' is not defined for tagging; did you",
+        ),
+        (
+            PAPER + "tables:\n    table7: {layers: [2-3]}\n",
+            "line 3, key muller2021.tables.table7.layers: '2-3' has no family pos-2-3; add it to",
+        ),
+        (
+            PAPER + "tables:\n    tabel7: {layers: [1-2]}\n",
+            "line 3, key muller2021.tables.tabel7: .*; did you mean 'table7'",
+        ),
+        (
+            PAPER + "tables:\n    table7: {tests: {pos: {targets: {ru: tree/ru}}}}\n",
+            "line 3, key muller2021.tables.table7.tests.pos.targets.ru: 'tree' is not defined in",
+        ),
+    ],
+)
+def test_a_mistake_over_the_demo_is_one_sentence_with_its_line(tmp_path, text, sentence):
+    said = planned(text, "demo", tmp_path)
+    assert re.match(f"mine.yaml, {sentence}", said), said
+    assert "\n" not in said, said
 
 
 def test_a_variant_is_a_family_whose_layers_are_reinitialised():
