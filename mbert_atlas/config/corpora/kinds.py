@@ -95,8 +95,8 @@ class Bitext(Derivable):
 
     @model_validator(mode="after")
     def _has_both_sides(self) -> Self:
-        fix = "name it in `files_by_language`, as {path: x.en, partners: [x.de]}"
-        if self.files and self.format == "lines":
+        fix = "name it as the only one of `partners`"
+        if self.files and self.format == "lines" and len(self.partners) != 1:
             raise ValueError(f"`lines` takes a file of each language, and `files` names one; {fix}")
         for language, sources in (self.files_by_language or {}).items():
             for source in sources:
