@@ -41,7 +41,7 @@ class Shown:
 def export(run: FinishedRun, paper: str, output: Path, shown: Shown) -> None:
     """Write tables, claims, figures, numbers and a summary of a paper to a folder.
 
-    Figures are drawn again as PDF where the files behind them are in the results; else, as in a
+    Figures are rendered as PDF where the files behind them are in the results; else, as in a
     published copy, the PNG is put into a PDF. Raises a DataError as :meth:`.FinishedRun.artifacts`,
     or if ``output`` is a folder that is no export.
     """

@@ -22,7 +22,6 @@ _ESCAPED = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
     | {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$"}
-    | {"→": r"$\rightarrow$", "α": r"$\alpha$", "λ": r"$\lambda$", "²": r"$^2$"}
     | {"“": "``", "”": "''", "’": "'", "–": "--", "\N{NO-BREAK SPACE}": "~"}
 )
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
@@ -126,8 +125,8 @@ def _table(table: Table, label: str, title: str) -> str:
         label=f"tab:{label}",
         longtable=is_long,
     )
-    if is_long:
-        return text
+    if is_long:  # which cannot be scaled
+        return f"{{\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n{text}}}\n"
     text = text.replace(r"\begin{tabular}", f"\\centering\n{_FIT}%\n\\begin{{tabular}}")
     return text.replace(r"\end{tabular}", "\\end{tabular}}")
 

@@ -17,7 +17,7 @@ from toy_results import finished_run
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.export.folder import Shown, export
-from mbert_atlas.export.latex import claim_macros, escape, macro, number
+from mbert_atlas.export.latex import _ESCAPED, claim_macros, escape, macro, number
 from mbert_atlas.export.results import GUIDE, FinishedRun, load_results
 from mbert_atlas.papers import names
 from mbert_atlas.scorecard.claims import read_claims
@@ -117,10 +117,10 @@ def test_special_characters() -> None:
 
 @needs_latex
 def test_special_characters_compile(tmp_path: Path) -> None:
-    """All of ASCII, and what pages and claims have beyond it."""
-    texts = ["".join(map(chr, range(32, 127)))]
-    for path in [*ROOT.glob("mbert_atlas/papers/*/*.yaml"), ROOT / "resources/languages.csv"]:
-        texts.append("".join(sorted({c for c in path.read_text("utf-8") if ord(c) > 126})))
+    """All of ASCII, what is escaped beyond it, and the letters of claims and languages."""
+    paths = [*ROOT.glob("mbert_atlas/papers/*/*.yaml"), ROOT / "resources/languages.csv"]
+    letters = {letter for path in paths for letter in path.read_text("utf-8") if ord(letter) > 126}
+    texts = ["".join(map(chr, [*range(32, 127), *_ESCAPED])), "".join(sorted(letters))]
     lines = [r"\documentclass{article}\usepackage[T1]{fontenc}\begin{document}"]
     lines += [escape(text) + "\n" for text in texts] + [r"\end{document}"]
     (tmp_path / "all.tex").write_text("\n".join(lines), "utf-8")

@@ -48,8 +48,8 @@ PLACEHOLDERS = {
     "results/small": "{runs}/small",
     "docs/results/small": "{runs}/published",
     "results/comparison": "{runs}/comparison",
-    "exports/muller2021": "{runs}/exports",
-    "--paper muller2021": f"--paper {names()[0]}",
+    **{f"exports/{name}": "{runs}/exports" for name in names()},
+    **{f"--paper {name}": f"--paper {names()[0]}" for name in names()},
 }
 DEFAULT = json.dumps([[], []])
 COMMANDS = sorted(
