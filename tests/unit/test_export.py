@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,16 +16,18 @@ from matplotlib.figure import Figure
 from toy_results import finished_run
 
 from mbert_atlas.errors import DataError
-from mbert_atlas.export.folder import Shown, export
+from mbert_atlas.export.folder import export
 from mbert_atlas.export.latex import _ESCAPED, claim_macros, escape, macro, number
 from mbert_atlas.export.results import GUIDE, FinishedRun, load_results
 from mbert_atlas.papers import names
+from mbert_atlas.plan.records import Artifact, PaperPlan, Table
+from mbert_atlas.plan.records import Figure as Figure_
 from mbert_atlas.scorecard.claims import read_claims
-from mbert_atlas.scorecard.rules import Contrast
 from mbert_atlas.scorecard.templates import Setting
 
 PAPER = names()[0]  # whose claims and reported numbers exist; the run's numbers are made up
 COMPILER = next(filter(None, map(shutil.which, ("tectonic", "pdflatex"))), "")
+CONTRAST = ("table1", "adjusted", "original")
 MEASURED = f"measurements/{PAPER}/table1.csv"
 needs_latex = pytest.mark.skipif(not COMPILER, reason="needs tectonic or pdflatex (TeX Live)")
 
@@ -40,9 +42,11 @@ def compiled(folder: Path, document: str = "preview.tex") -> None:
     assert folder.joinpath(document).with_suffix(".pdf").stat().st_size > 1000
 
 
-def line(files: list[str]) -> Figure:
+def line(name: str, root: Path) -> Figure | None:
+    if name.endswith("picture"):  # whose files are missing
+        return None
     figure = Figure()
-    figure.subplots().plot(pd.read_csv(files[0])["value"])
+    figure.subplots().plot(pd.read_csv(root / MEASURED)["value"])
     return figure
 
 
@@ -51,25 +55,25 @@ def run(tmp_path: Path) -> FinishedRun:
     return load_results(finished_run(tmp_path / "run", {"ru": 10, "hi": -10}, paper=PAPER))
 
 
-SHOWN = Shown(
-    "Toy & al. (2020): 100% of #1_",
-    Setting("demo", False, "on <truncated> data", {"ru": "Russian", "hi": "Hindi_{%}"}),
-    [Contrast("table1", "adjusted", "original")],
-    titles={"table1": "Scores & more_"},
-    tables=["table1"],
-    highlights=["table1"],
-    figures={
-        "table1": ("table1", [MEASURED], line),
-        "picture": ("table1", ["measurements/nowhere.csv"], line),
-    },
+TABLE = Artifact(
+    "table1",
+    "Scores & more_",
+    tables=[Table("table1", ["table1"])],
+    figures=[Figure_("table1", "", list), Figure_("picture", "", list)],
+    highlight=True,
 )
+SHOWN: dict[str, Any] = {
+    "plan": PaperPlan("Toy & al. (2020): 100% of #1_", [TABLE], contrasts=[CONTRAST]),
+    "setting": Setting("demo", False, "on <truncated> data", {"ru": "Russian", "hi": "Hindi_{%}"}),
+    "draw": line,
+}
 
 
 def test_an_export_has_the_numbers_of_the_run(run: FinishedRun, tmp_path: Path) -> None:
     shutil.copy(run.results.root / f"figures/{PAPER}/table1.png", tmp_path)
     (tmp_path / "table1.png").rename(run.results.root / f"figures/{PAPER}/picture.png")
     output = tmp_path / "out"
-    export(run, PAPER, output, SHOWN)
+    export(run, PAPER, output, **SHOWN)
     assert {path.relative_to(output).as_posix() for path in output.rglob("*.*")} == {
         *("README.md", "summary.html", "claims.tex", "preview.tex", "tables/table1.tex"),
         *("data/claims.csv", "data/table1.csv", "figures/table1.pdf", "figures/picture.pdf"),
@@ -94,17 +98,17 @@ def test_an_export_has_the_numbers_of_the_run(run: FinishedRun, tmp_path: Path) 
     assert "Adjustment helps &lt;Russian&gt;." in summary
     assert "data:image/png" in summary
     assert re.search(rb"/Type\s*/Page\b", (output / "figures/table1.pdf").read_bytes())
-    export(run, PAPER, output, SHOWN)  # replaces the first one
+    export(run, PAPER, output, **SHOWN)  # replaces the first one
     again = (output / "figures/table1.pdf").read_bytes()
-    export(run, PAPER, output, SHOWN)
+    export(run, PAPER, output, **SHOWN)
     assert again == (output / "figures/table1.pdf").read_bytes()
 
 
 @needs_latex
 def test_an_export_compiles(run: FinishedRun, tmp_path: Path) -> None:
-    export(run, PAPER, tmp_path / "out", SHOWN)
+    export(run, PAPER, tmp_path / "out", **SHOWN)
     compiled(tmp_path / "out")
-    export(run, PAPER, tmp_path / "out", replace(SHOWN, tables=[], figures={}))
+    export(run, PAPER, tmp_path / "out", **{**SHOWN, "plan": PaperPlan("Toy", [])})
     compiled(tmp_path / "out")
 
 
@@ -156,15 +160,15 @@ def test_claims_that_were_not_run_have_dashes(run: FinishedRun) -> None:
 def test_other_folders_stay(run: FinishedRun, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     with pytest.raises(DataError, match=r"no claims.tex, so it is no export.*name another folder"):
-        export(run, PAPER, tmp_path / "mine", SHOWN)
+        export(run, PAPER, tmp_path / "mine", **SHOWN)
     with pytest.raises(DataError, match="there is no paper 'nobody2020'; name one of"):
-        export(run, "nobody2020", tmp_path / "out", SHOWN)
+        export(run, "nobody2020", tmp_path / "out", **SHOWN)
     assert not (tmp_path / "out").exists()
 
 
 @needs_chromium
 def test_the_summary_prints_to_one_page(run: FinishedRun, tmp_path: Path) -> None:
-    export(run, PAPER, tmp_path / "out", SHOWN)
+    export(run, PAPER, tmp_path / "out", **SHOWN)
     assert "Headline claims" in dom(tmp_path / "out/summary.html")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu"]
     command += [f"--print-to-pdf={tmp_path}/s.pdf", (tmp_path / "out/summary.html").as_uri()]
