@@ -29,6 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     files = [Path(file) for file in getattr(options, "configfile", [])]
     try:
+        if options.command == "export":
+            from workflow.exports import export_run  # the config is that of the run
+
+            export_run(options.results, options.paper, options.output)
+            print(options.output / "summary.html")
+            return
         if options.command == "check":
             from workflow.files import check_files, requesting  # as a start does
 
@@ -78,6 +84,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     publish.add_argument("results", type=Path, help="results folder")
     publish.add_argument("output", type=Path, help="folder to write, such as docs/results/small")
     publish.add_argument("--hardware", default="", help="what it ran on; none: this machine")
+    export = commands.add_parser("export", help="write LaTeX, PDF, CSV and a summary of a paper")
+    export.add_argument("results", type=Path, help="results folder, or a published copy")
+    export.add_argument("--paper", required=True, help="paper to export")
+    export.add_argument("--output", type=Path, required=True, help="folder to write")
     judge = commands.add_parser("judge", help="judge claims again from a folder's measurements")
     judge.add_argument("results", type=Path, help="results folder, or a published copy")
     judge.add_argument("--output", type=Path, help="CSV file to write the verdicts to")

@@ -1,10 +1,13 @@
 """Intervals of single numbers, which figures draw: those that verdicts rest on."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from mbert_atlas.cells import with_files
+from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.cells import KEY, Measured, measured_cells
 from mbert_atlas.scorecard.claims import Claims
 from mbert_atlas.scorecard.estimates import Evidence, evidence_of
@@ -37,6 +40,28 @@ def measured_intervals(
                 ends = estimate.interval(_LEVEL)
                 rows.append((*key, protocol, *ends, " and ".join(over)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def draw(
+    drawn: Mapping[str, Any],
+    files: Sequence[str],
+    intervals: Mapping[str, Any] | None = None,
+    **also: Any,
+) -> Any:
+    """Return the matplotlib figure of a record, with the files of its cells.
+
+    ``drawn`` has ``function``, ``cells`` and ``options``; ``intervals``, if it shows some,
+    ``paper``, ``about`` (what claims state of cells) and ``languages``; ``also`` has other
+    arguments of the function.
+    """
+    cells = with_files(drawn["cells"], files)
+    if intervals:  # of all numbers that the figure may show
+        stated = {intervals["paper"]: Claims(claims={}, **intervals["about"])}
+        paths = cells[0].paths
+        measurement, resamples = Path(paths.get("scores", cells[0].path)), Path(paths["resamples"])
+        languages = intervals["languages"]
+        also["intervals"] = measured_intervals(measurement, resamples, stated, languages)
+    return resolve(drawn["function"])(cells, **drawn["options"], **also)
 
 
 def _without_seeds(cell: Measured) -> Measured:

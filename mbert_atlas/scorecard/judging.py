@@ -21,7 +21,7 @@ from mbert_atlas.scorecard.gates import references
 from mbert_atlas.scorecard.results import Results, read_results
 from mbert_atlas.scorecard.verdicts import verdicts
 
-MEASUREMENTS, _RESAMPLES = "measurements.csv.xz", "measurements.resamples.parquet"
+MEASUREMENTS, RESAMPLES_OF_COPY = "measurements.csv.xz", "measurements.resamples.parquet"
 """Files of a published copy with all measurements, and with the resamples that claims need."""
 _STEPS = 128
 """Resamples of a published copy are rounded to a power of two, at most this part of their standard
@@ -62,7 +62,7 @@ class Judging:
     def files(self, results: Results) -> tuple[list[Path], list[Path]]:
         """Return the files with measurements and with resamples behind a folder's claims."""
         if (packed := results.folder / MEASUREMENTS).is_file():
-            return [packed], [results.folder / _RESAMPLES]
+            return [packed], [results.folder / RESAMPLES_OF_COPY]
         paths = sorted(results.root.glob("measurements/*/*.csv"))
         if results.folder.name == "highlights":
             highlights = {
@@ -101,7 +101,7 @@ class Judging:
         field = table.schema.field(RESAMPLED)
         pq.write_table(
             table.set_column(place, field, rounded.cast(field.type)),
-            folder / _RESAMPLES,
+            folder / RESAMPLES_OF_COPY,
             compression="zstd",
             compression_level=19,
             use_dictionary=["protocol", *KEY],

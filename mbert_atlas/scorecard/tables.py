@@ -36,6 +36,7 @@ class Ours:
     difference: str  # to the reported value, with its sign; empty if there is none
     verdict: str
     details: str  # protocol, verdict, seeds and items, for a tooltip
+    interval: str = ""  # ``[low, high]``, if the cells have ``<protocol>_low`` and ``_high``
 
     def __str__(self) -> str:
         return f"{self.number}{self.star} {self.spread}".strip()
@@ -191,6 +192,8 @@ def _entry(record: Mapping[Any, Any], contrasts: Sequence[rules.Contrast]) -> En
         details += [f"{seeds} seed{'s' if seeds > 1 else ''}"] if seeds else []
         details += [] if pd.isna(items) else [f"{items:,} items"]
         spread = rules.printed(std, metric, condition, spread=True)
+        low_high = (record.get(f"{protocol}_{end}", math.nan) for end in ("low", "high"))
+        ends = [rules.printed(end, metric, condition) for end in low_high]
         ours[protocol] = Ours(
             number=rules.printed(mean, metric, condition),
             star=mark if significant is True else "",
@@ -198,6 +201,7 @@ def _entry(record: Mapping[Any, Any], contrasts: Sequence[rules.Contrast]) -> En
             difference=rules.printed_difference(difference, metric, condition, verdict),
             verdict=verdict,
             details=", ".join(details),
+            interval=f"[{', '.join(ends)}]" if all(ends) else "",
         )
     star = mark if record["reported_significant"] is True else ""
     return Entry(rules.printed(record["reported"], metric, condition) + star, ours)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from scipy.special import ndtri
 
 import mbert_atlas
@@ -130,11 +130,19 @@ def expected_extreme(k: int) -> float:
     return float(ndtri(uniform ** (1 / k)).mean())
 
 
-def render(template: str, output: Path, setting: Setting, **content: object) -> None:
-    """Write a page from a template of this package and its variables, atomically."""
+def render(
+    template: str,
+    output: Path,
+    setting: Setting,
+    package: str = "mbert_atlas.scorecard",
+    **content: object,
+) -> None:
+    """Write a page from a template of a package, or of this one, and its variables, atomically."""
     world = setting.world or "with the data and the encoder of this run"
     templates = Environment(
-        loader=PackageLoader("mbert_atlas.scorecard", "."),
+        loader=ChoiceLoader(
+            [PackageLoader(name, ".") for name in (package, "mbert_atlas.scorecard")]
+        ),
         autoescape=template.endswith(".html.j2"),
         keep_trailing_newline=not template.endswith(".html.j2"),
         undefined=StrictUndefined,

@@ -48,6 +48,8 @@ PLACEHOLDERS = {
     "results/small": "{runs}/small",
     "docs/results/small": "{runs}/published",
     "results/comparison": "{runs}/comparison",
+    **{f"exports/{name}": "{runs}/exports" for name in names()},
+    **{f"--paper {name}": f"--paper {names()[0]}" for name in names()},
 }
 DEFAULT = json.dumps([[], []])
 COMMANDS = sorted(
@@ -126,6 +128,7 @@ def here(repository, tmp_path_factory):
     runs = folder / "runs"
     for name, scope in (("demo", "highlights"), ("second", "highlights"), ("small", "")):
         finished_run(runs / name, {"ru": 1}, run=name, paper=names()[0], scope=scope)
+    (runs / "small/config.yaml").write_text("{run: small, comparable: false, world: made up}\n")
     languages = Languages.read(ROOT / "resources/languages.csv")
     plan = Plan(papers.load(root=ROOT, languages=[item.code for item in languages]), languages)
     judging = read_judging(plan.papers, plan.language_names())

@@ -1,0 +1,40 @@
+"""What an export of a finished run needs of the run's config."""
+
+from pathlib import Path
+from typing import Any
+
+from mbert_atlas import papers
+from mbert_atlas.errors import DataError
+from mbert_atlas.export.folder import export
+from mbert_atlas.export.results import load_results
+from mbert_atlas.figures.style import figure_style
+from mbert_atlas.languages import Languages
+from mbert_atlas.scorecard.intervals import draw
+from mbert_atlas.scorecard.templates import Setting
+from workflow.parameters import Parameters
+
+
+def export_run(folder: Path, paper: str, output: Path) -> None:
+    """Write an export, see :func:`mbert_atlas.export.folder.export`.
+
+    Raises a DataError if the folder has no ``config.yaml``, or one that this version cannot read.
+    """
+    run = load_results(folder)
+    run.artifacts(paper)  # names the papers if there is no such one
+    if not (file := folder / "config.yaml").is_file():
+        fix = "run the target `all` or `highlights` to its end, which writes it"
+        raise DataError(folder, "", "there is no config.yaml", fix)
+    languages = Languages.read("resources/languages.csv")
+    plan = Parameters(papers.load([file], languages=[each.code for each in languages]), languages)
+
+    def drawn(name: str, root: Path) -> Any:
+        inputs = [root / path.removeprefix("<results>/") for path in plan.inputs("figures", name)]
+        if not all(map(Path.exists, inputs)):
+            return None
+        reported = plan.reported_beside(name)
+        also = {"reported": reported["path"]} if reported else {}
+        return draw(plan.drawing(name), list(map(str, inputs)), plan.intervals_of(name), **also)
+
+    with figure_style(plan.config.figure_style):
+        setting = Setting(**plan.setting(paper))
+        export(run, paper, output, plan=plan.papers[paper], setting=setting, draw=drawn)
