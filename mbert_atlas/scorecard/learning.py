@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import read_parquet
 from mbert_atlas.labels import label
 from mbert_atlas.schemas import CURVES
@@ -141,10 +142,25 @@ def _files(record: Mapping[str, Any], paper: str) -> Iterator[tuple[str, str, in
 
 
 def _panels(runs: Mapping[str, Sequence[Training]], about: Mapping[str, str]) -> list[Panel]:
-    """Return the panels of a family's runs, whose plots have common scales."""
-    whole = pd.concat([one.curve for seeds in runs.values() for one in seeds])
-    highest = np.nanmax([whole["loss"].max(), whole["guessing_loss"].max()])
-    return [_panel(run, seeds, about.get(run, ""), highest) for run, seeds in runs.items()]
+    """Return the panels of a family's runs; the plots of a protocol have common scales."""
+    highest = defaultdict[str, float](float)
+    for run, seeds in runs.items():
+        for one in seeds:
+            most = np.nanmax(one.curve[["loss", "guessing_loss"]].to_numpy(float))
+            highest[_protocol(run)] = max(highest[_protocol(run)], float(most))
+    return [
+        _panel(run, seeds, about.get(run, ""), highest[_protocol(run)])
+        for run, seeds in runs.items()
+    ]
+
+
+def _protocol(run: str) -> str:
+    """Return the protocol that a run's name ends with; losses of two may be of other size."""
+    return next((name for name in PROTOCOLS if run.endswith(f".{name}")), "")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _panel(run: str, seeds: Sequence[Training], about: str, highest: float) -> Panel:
@@ -195,7 +211,7 @@ def _plot(
     last = seeds[0].curve.iloc[-1]
     values = {key: float(last[key]) for key in references if not math.isnan(last[key])}
     ends = ", ".join(
-        f"{curve[column].iloc[0]:.3g} to {curve[column].iloc[-1]:.3g}" for curve in rows
+        f"{_number(curve[column].iloc[0])} to {_number(curve[column].iloc[-1])}" for curve in rows
     )
     by_guessing = "".join(f"; {value:.3g}: {_LINES[key]}" for key, value in values.items())
     return Plot(
@@ -204,7 +220,7 @@ def _plot(
         references={
             key: (height(value), f"{value:.3g}: {_LINES[key]}") for key, value in values.items()
         },
-        ends=("0", f"{highest:.3g}"),
+        ends=("0", _number(highest)),
         words=f"{name} of {seeds[0].run}, first to last: {ends}{by_guessing}",
     )
 
