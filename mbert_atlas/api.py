@@ -235,7 +235,7 @@ def _labels(
     if len(labels) != len(vectors):
         problem = f"{name} has {len(vectors)} vectors and {len(labels)} classes"
         raise AtlasError(f"{problem}; pass one for each vector.")
-    return np.asarray(labels, dtype=str)
+    return np.asarray(list(labels), dtype=str)
 
 
 def _by_language(

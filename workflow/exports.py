@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mbert_atlas import papers
+from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.errors import DataError
 from mbert_atlas.export.folder import export
 from mbert_atlas.export.results import load_results
@@ -25,7 +26,10 @@ def export_run(folder: Path, paper: str, output: Path) -> None:
         fix = "run the target `all` or `highlights` to its end, which writes it"
         raise DataError(folder, "", "there is no config.yaml", fix)
     languages = Languages.read("resources/languages.csv")
-    plan = Parameters(papers.load([file], languages=[each.code for each in languages]), languages)
+    # It is the whole config; the presets under it would bring back what it has removed.
+    values = {key: value for key, value in read_yaml(file).items() if key != "exact_dumps"}
+    config = papers.read_config(values, languages=[each.code for each in languages])
+    plan = Parameters(config, languages)
 
     def drawn(name: str, root: Path) -> Any:
         inputs = [root / path.removeprefix("<results>/") for path in plan.inputs("figures", name)]

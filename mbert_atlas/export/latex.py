@@ -37,7 +37,7 @@ def escape(text: str) -> str:
 
 def number(text: str, star: str = "") -> str:
     """Return a printed number in math mode, so that its minus is one, with a star or none."""
-    plain = text.replace("−", "-").replace(",", "{,}")
+    plain = re.sub(r",(?=\d)", "{,}", text.replace("−", "-"))
     return f"${plain}^{{{star}}}$" if star else f"${plain}$"
 
 
