@@ -63,7 +63,7 @@ def tables(
         contrasts={paper: contrasts},
         comparable=run.results.is_comparable,
     )
-    cells = cells[(cells["paper"] == paper) & cells["artifact"].isin(titles)]
+    cells = cells[(cells["paper"] == paper) & cells["artifact"].isin(labels.keys() & titles.keys())]
     for artifact, rows in cells.groupby("artifact", sort=False):
         laid_out, _ = lay_out_parts(_with_intervals(rows, run, contrasts), labels[str(artifact)])
         chosen = [table for table in laid_out if table.kind != "extra"] or laid_out

@@ -68,10 +68,8 @@ def fit_head(
         state_dir: the resumable state, which the caller removes.
         output_curve: file for :func:`mbert_atlas.training.curve.curve_of`.
 
-    Returns:
-        A card: ``masked_accuracy`` in percent at ``n`` masked subwords of every twentieth row, all
-        and ``by_language``, and ``most_frequent``, that of always predicting the most frequent one.
-
+    Returns a card: ``masked_accuracy`` in percent at ``n`` masked subwords of every twentieth row,
+    all and ``by_language``, and ``most_frequent``, that of always predicting the most frequent one.
     Raises a DataError if the store is of another tokenizer or the encoder is of another kind.
     """
     tokenizer, encoded = load_tokenizer(encoder), load_arrays(store)

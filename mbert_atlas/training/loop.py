@@ -217,7 +217,7 @@ class _Run:
         self.log = TrainingLog(**meta["log"])
         self.saved_steps = self.log.steps
         self.log.resumptions += 1
-        self.loss_sums.copy_(torch.tensor(meta["loss_sums"]))
+        self.loss_sums.copy_(torch.tensor(meta["loss_sums"], dtype=torch.float64))
         for method, state in zip(self.methods, meta["methods"], strict=True):
             method.state = state
         message = "%s: resumes after step %d from %s"

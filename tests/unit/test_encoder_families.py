@@ -262,7 +262,7 @@ def test_shards_are_read_by_their_index(folder: Path, tmp_path: Path) -> None:
         ({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}, "is a decoder"),
         ({"model_type": "bert", "is_decoder": True}, "is a decoder"),
         ({"model_type": "mpnet"}, "not been compared"),
-        ({}, "None is not supported"),
+        ({}, "the key is missing"),
     ],
 )
 def test_others_are_rejected_with_the_reason(config: dict[str, Any], reason: str) -> None:

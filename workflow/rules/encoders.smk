@@ -1,5 +1,4 @@
-# Needs: paragraphs. Makes: encoders pretrained from scratch or from another one; language-model heads where there is none.
-# Priority: every other job waits for encoders, so what they need goes first.
+# Needs: paragraphs. Makes: pretrained encoders, language-model heads. Priority: other jobs wait for what encoders need.
 
 
 rule train_tokenizer:
