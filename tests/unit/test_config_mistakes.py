@@ -295,7 +295,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "demo",
         "datasets:\n  mine:\n    corpus: bitext\n    format: lines\n    languages: [de]\n"
         "    files_by_language: {de: [{path: a.en}]}\n",
-        r"line 2, key datasets.mine: a.en has no file of the other language \(de\); name it as the only",
+        r"line 2, key datasets.mine: a.en has no file of the other language \(de\); name it",
     ),
     "one file for two sides": (
         "demo",
