@@ -33,7 +33,8 @@ def keep_weights_of_single_targets(workflow: Any) -> None:
 
 def name_trained(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
     """Log why encoders that the repository ships are trained, if jobs are to train them."""
-    jobs = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "pretrain"]
+    needed = workflow.dag.needrun_jobs(exclude_finished=False)  # after a dry run all are
+    jobs = [job for job in needed if job.rule.name == "pretrain"]
     for name in sorted({job.wildcards.encoder for job in jobs} & plan.why_trained.keys()):
         logger.info(f"encoders.{name} is trained: {plan.why_trained[name]}.")
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mbert_atlas.config.tasks import TASKS
 from mbert_atlas.labels import language
+from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.templates import Setting
 
 
@@ -69,7 +69,9 @@ def _by_language(
             datasets_of[language(code, names)][dataset] = shares
     for name, by_dataset in sorted(datasets_of.items()):
         # Of Chinese or Thai texts, what blanks separate are no words: datasets with words go first.
-        split = [it for it in by_dataset if TASKS[coverage[it]["task"]].scored != "text"]
+        # By name, as a page does not depend on the code of tasks.
+        tasks = resolve("config.tasks:TASKS")
+        split = [it for it in by_dataset if tasks[coverage[it]["task"]].scored != "text"]
         sizes = sorted(by_dataset[it]["subwords_per_word"] for it in split or by_dataset)
         most = max(by_dataset, key=lambda it: by_dataset[it]["unknown"])
         ends = dict.fromkeys(f"{size:.2f}" for size in (sizes[0], sizes[-1]))
