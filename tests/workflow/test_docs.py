@@ -10,11 +10,14 @@ from toy_results import finished_run
 
 from clone import ROOT, jobs, python, snakemake, succeeded
 from mbert_atlas import papers
+from mbert_atlas.config.merging import merge_all
+from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers import names
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.scorecard.cells import write_csv
 from mbert_atlas.scorecard.judging import read_judging
+from mbert_atlas.scorecard.provenance import write_config
 from mbert_atlas.scorecard.publishing import publish
 from mbert_atlas.scorecard.results import read_results
 from snippets import commands_in, files_in
@@ -128,9 +131,12 @@ def here(repository, tmp_path_factory):
     runs = folder / "runs"
     for name, scope in (("demo", "highlights"), ("second", "highlights"), ("small", "")):
         finished_run(runs / name, {"ru": 1}, run=name, paper=names()[0], scope=scope)
-    (runs / "small/config.yaml").write_text("{run: small, comparable: false, world: made up}\n")
     languages = Languages.read(ROOT / "resources/languages.csv")
-    plan = Plan(papers.load(root=ROOT, languages=[item.code for item in languages]), languages)
+    config = papers.load(root=ROOT, languages=[item.code for item in languages])
+    whole = merge_all([*map(read_yaml, papers.files(root=ROOT))])
+    whole |= {"run": "small", "comparable": False, "world": "made up"}
+    write_config(whole, runs / "small/config.yaml")
+    plan = Plan(config, languages)
     judging = read_judging(plan.papers, plan.language_names())
     (results,) = read_results([runs / "small"])  # its claims are made up: judge those of the papers
     write_csv(judging.again(results), runs / "small/claims.csv")
