@@ -305,7 +305,7 @@ def test_the_page_shows_all_runs_of_a_family_with_a_line_per_seed(results):
     text = (results / "training.html").read_text()
     sections = dict(re.findall(r'<section id="([\w-]+)">(.*?)</section>', text, re.DOTALL))
     assert list(sections) == ["adjusted", "nli", "pretraining"]
-    assert re.findall(r"<h4>(.*?)</h4>", sections["nli"]) == [
+    assert re.findall(r"<h3>(.*?)</h3>", sections["nli"]) == [
         "nli-ru.corrected",
         "nli-ru.published",
     ]
