@@ -247,9 +247,9 @@ class OurTraining:
     """The loop of this project."""
 
     def __init__(
-        self, task, model, rows, labels, options, gpu, *, trims=True, records=True
+        self, task, model, rows, labels, options, gpu, *, trims=True, records=True, **settings
     ) -> None:
-        self.options, self.gpu, self.records = options, gpu, records
+        self.options, self.gpu, self.records, self.settings = options, gpu, records, settings
         self.task = tasks.get(task)
         classes = model.config.num_labels
         encoder = copy.deepcopy(getattr(model, "bert", model))
@@ -286,6 +286,7 @@ class OurTraining:
             batch_size=self.options.batch_size,
             epochs=self.options.epochs,
             clip_norm=1.0,  # the Trainer's default
+            **self.settings,
         )
         graphs = loop.graphs_on if self.records else lambda _: None
         with mock.patch.object(loop, "graphs_on", graphs):

@@ -28,6 +28,7 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import Examples, Objective
 from mbert_atlas.training.curve import steps_between_points
+from mbert_atlas.training.dropout import fewer_draws
 from mbert_atlas.training.gradients import accumulate_gradients, clip_gradients
 from mbert_atlas.training.graphs import can_be_recorded, graphs_on, one_stream
 from mbert_atlas.training.method import Method, TrainingLog
@@ -64,7 +65,8 @@ def train(
     run = _Run(model, examples, objective, optimisation, seed, description, methods)
     if state_dir is not None:
         run.restore(state_dir, fingerprint)
-    with termination_signals() as signals, _deterministic(run.device), one_stream(run.device):
+    on = run.device
+    with termination_signals() as signals, _deterministic(on), one_stream(on), fewer_draws(on):
         run.take_steps(signals)
     if run.log.steps > run.saved_steps and run.is_save_due():
         run.save()  # what follows may fail or be rejected
