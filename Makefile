@@ -3,6 +3,8 @@
 PYTHON ?= python3.11
 CORES ?= $(shell nproc)
 MIRROR ?=
+ENCODER ?=
+OWN ?=
 
 VENV := .venv
 INSTALLED := $(VENV)/.installed
@@ -53,11 +55,16 @@ small-highlights: $(INSTALLED) ## a few figures and tables of each paper on real
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- highlights
 	@echo "Start here: results/small/highlights/index.html"
 
-night: $(INSTALLED) ## more seeds, tasks and controls than `small`, for a night on two cores (MIRROR=DIR or network; OWN=FILE: a config over it)
+# ENCODER=hub:ORGANISATION/NAME or folder:DIR; its config is written once, so that a resumed night keeps its revision.
+NIGHT := night$(if $(ENCODER),-$(subst .,-,$(firstword $(subst @, ,$(notdir $(ENCODER))))))
+OTHER := $(if $(ENCODER),config/$(NIGHT).yaml)
+NIGHTS := config/small.yaml config/night.yaml
+night: $(INSTALLED) ## more seeds, tasks and controls than `small`, for a night on two cores (MIRROR=DIR or network; ENCODER=hub:ORG/NAME)
 	@echo "3.5 GB of memory for each of two cores, and 14 GB of disk. Stop it with Ctrl-C; the same command resumes."
-	$(SNAKEMAKE) --configfile config/small.yaml config/night.yaml $(OWN) $(MIRRORED) -- all
-	$(SNAKEMAKE) --configfile config/small.yaml config/night.yaml $(OWN) $(MIRRORED) --report results/night/report.html -- all
-	@echo "Start here: results/night/index.html"
+	$(if $(OTHER),test -f $(OTHER) || $(VENV)/bin/python -m mbert_atlas encoder $(ENCODER) --output $(OTHER) $(if $(MIRROR),--mirror $(abspath $(MIRROR))) --configfile $(NIGHTS))
+	$(SNAKEMAKE) --configfile $(NIGHTS) $(OTHER) $(OWN) $(MIRRORED) -- all
+	$(SNAKEMAKE) --configfile $(NIGHTS) $(OTHER) $(OWN) $(MIRRORED) --report results/$(NIGHT)/report.html -- all
+	@echo "Start here: results/$(NIGHT)/index.html"
 
 encoder: $(INSTALLED) ## retrain the encoders that ship with the repository for the demo
 	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders

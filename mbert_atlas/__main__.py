@@ -35,6 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             export_run(options.results, options.paper, options.output)
             print(options.output / "summary.html")
             return
+        if options.command == "encoder":
+            from workflow.own_encoder import write_encoder_config
+
+            print(write_encoder_config(options.source, options.output, files, options.mirror))
+            return
         if options.command == "check":
             from workflow.files import check_files, requesting  # as a start does
 
@@ -77,6 +82,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     rerun.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
     rerun.add_argument("--profile", default="slurm", help="of Snakemake (slurm)")
     rerun.add_argument("--cores", help="as of Snakemake")
+    encoder = commands.add_parser(
+        "encoder", parents=[files], help="write a config with another encoder over presets"
+    )
+    encoder.add_argument("source", help="hub:ORGANISATION/NAME[@REVISION] or folder:DIR")
+    encoder.add_argument("--output", type=Path, required=True, help="config file to write")
+    encoder.add_argument("--mirror", help="folder with upstream files, as of the config")
     compare = commands.add_parser("compare", help="write a page that compares finished runs")
     compare.add_argument("results", nargs="+", type=Path, help="results folders, two or more")
     compare.add_argument("--output", type=Path, required=True, help="folder of the page")

@@ -1,6 +1,7 @@
 """Checks of encoder folders, from headers alone: neither torch nor the weights are read."""
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatch
@@ -226,6 +227,13 @@ def facts_of(folder: Path) -> Facts:
         positions=positions_of(config),
         scripts=scripts,
     )
+
+
+def count_weights(folder: Path) -> tuple[int, int]:
+    """Return the numbers of weights of an encoder's layers and of its word embeddings."""
+    counts = {name: math.prod(shape) for name, shape in _shapes(folder).items()}
+    layers = sum(count for name, count in counts.items() if LAYER.search(name))
+    return layers, sum(count for name, count in counts.items() if name.endswith(_WORDS))
 
 
 def _architecture(path: Path) -> tuple[str, dict[str, int]]:

@@ -1,0 +1,111 @@
+"""A config file that puts another encoder into a preset: ``python -m mbert_atlas encoder``."""
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mbert_atlas import papers
+from mbert_atlas.config.encoders import size_of
+from mbert_atlas.config.model import Config
+from mbert_atlas.encoders.folders import count_weights, facts_of
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_path
+from mbert_atlas.sources.download import UnreachableError
+from mbert_atlas.sources.fetch import Sources, fetch_snapshot
+from mbert_atlas.sources.register import Register, snapshot_path
+from mbert_atlas.tokenizer import open_tokenizer
+from workflow.opening import check_opening
+from workflow.upstream import REGISTER
+
+MEASURED_WITH = (21_300_000, 96_000_000)
+"""Weights of layers and of word embeddings of the encoder with which the presets' memory and time
+limits were measured, multilingual-e5-small."""
+_TRAINED, _LOADED = 16, 4
+"""Bytes a weight: itself, gradient and two moments of Adam; itself. Word embeddings are trimmed to
+the words of the data before they are trained."""
+
+
+def write_encoder_config(
+    source: str, output: Path, presets: Sequence[Path], mirror: str | None = None
+) -> str:
+    """Write a config with the encoder of ``source`` over ``presets``; return it in words.
+
+    The run is named as the file.
+    ``source`` is ``folder:DIR``, ``hub:ORGANISATION/NAME`` or ``hub:ORGANISATION/NAME@REVISION``;
+    one from the hub is fetched, at its newest revision if none is stated. Raises a DataError if
+    the encoder can't be fetched or used.
+    """
+    kind, _, place = source.partition(":")
+    if kind not in ("hub", "folder") or not place:
+        fix = "write hub:ORGANISATION/NAME, hub:ORGANISATION/NAME@REVISION or folder:DIR"
+        raise DataError(source, "", "this names no encoder", fix)
+    config = papers.load(presets)
+    entry: dict[str, Any]
+    if kind == "folder":
+        folder = Path(place)
+        entry = {"folder": str(folder.resolve())}
+    else:
+        repository, _, revision = place.partition("@")
+        revision = revision or newest_revision(repository)
+        entry = {"hub": {"repository": repository, "revision": revision}}
+        folder = Path(config.downloads) / snapshot_path(repository, revision)
+        if not folder.exists():
+            sources = Sources(Register.read(REGISTER), mirror, config.offline, config.downloads)
+            fetch_snapshot(repository, revision, folder, sources)
+    facts = facts_of(folder)
+    check_opening(folder)
+    with_tokenizer = (folder / "tokenizer.json").is_file()
+    # The lone boundary of words: only SentencePiece's vocabularies have it.
+    entry["sentencepiece"] = "▁" in open_tokenizer(folder).get_vocab() if with_tokenizer else False
+    entry["language_model_head"] = None if facts.head else "fitted"
+    content = {
+        "run": re.sub("[^A-Za-z0-9_-]+", "-", output.stem),
+        "preset": _preset(config, facts.layers),
+        "encoders": {"mbert": entry},
+        "resources": _resources(config, folder),
+    }
+    words = f"{source}: {facts.family}, {size_of(folder / 'config.json')}"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(output) as temporary:
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+        temporary.write_text(f"# {words}. Written by `python -m mbert_atlas encoder`.\n{text}")
+    most = max(item["mem_mb"] for item in content["resources"].values())
+    return f"{words}; at most {most / 1000:.1f} GB a job, computed"
+
+
+def newest_revision(repository: str) -> str:
+    """Return the newest commit of a model on the hub; raise an AnswerError if it has none."""
+    import huggingface_hub  # here, because it takes a while
+
+    try:
+        return str(huggingface_hub.HfApi().model_info(repository, timeout=20).sha)
+    except Exception as error:  # its own kinds and those of its network library
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        fix = "check the name, or add @REVISION of one that is in the downloads or in the mirror"
+        raise UnreachableError(repository, None, f"no answer of the hub ({reason})", fix) from error
+
+
+def _preset(config: Config, layers: int) -> str | None:
+    """Return the preset for encoders of so many layers, if it has one; else the preset itself."""
+    variant = f"{config.preset}-{layers}"
+    return variant if [*Path("config/papers").glob(f"*.{variant}.yaml")] else config.preset
+
+
+def _resources(config: Config, folder: Path) -> dict[str, dict[str, int]]:
+    """Return memory and time of the rules that open an encoder, by its size."""
+    layers, words = count_weights(folder)
+    above = max(0, layers - MEASURED_WITH[0]), max(0, words - MEASURED_WITH[1])
+    memory = (_TRAINED * above[0] + _LOADED * above[1]) / 1e6
+    factor = max(1.0, layers / MEASURED_WITH[0])
+    return {
+        rule: {
+            "mem_mb": item.mem_mb + 100 * math.ceil(memory / 100),
+            "runtime": round(item.runtime * factor),
+        }
+        for rule, item in config.resources.items()
+        if item.gpu
+    }
