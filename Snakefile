@@ -161,7 +161,7 @@ onstart:
 
 
 onsuccess:
-    outcome.report_success(workflow)
+    outcome.report_success(workflow, plan)
 
 
 onerror:

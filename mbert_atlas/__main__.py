@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m mbert_atlas", description="What a config means.")
-    commands = parser.add_subparsers(dest="command", required=True)
+    # Snakemake's --config, a value, would be short for --configfile, files.
+    whole = partial(argparse.ArgumentParser, allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=whole)
     check = commands.add_parser("check", help="name all mistakes of config files")
     check.add_argument("configfile", nargs="*", help="files, later ones override earlier ones")
     files = argparse.ArgumentParser(add_help=False)

@@ -12,7 +12,7 @@ from snakemake.settings.enums import Quietness
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.plan.volumes import Volumes
-from mbert_atlas.scorecard.cells import write_reasons
+from mbert_atlas.scorecard.cells import read_reasons, write_reasons
 from mbert_atlas.sources.fetch import Sources, require_available
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, Register
 from workflow.plan import WorkflowPlan
@@ -145,10 +145,11 @@ def _reason(job: Any) -> str:
     return REASONS.get(job) or f"{job.rule.name} failed{f', see {logs[0]}' if logs else ''}."
 
 
-def report_success(workflow: Any) -> None:
+def report_success(workflow: Any, plan: WorkflowPlan) -> None:
     """End a run with a line that it is done, and the page or file to look at first."""
     if not workflow.is_main_process or Quietness.ALL in (workflow.output_settings.quiet or ()):
         return
+    _forget_made(plan)
     targets = workflow.dag.targetjobs
     files = sorted(str(path) for job in targets for path in (job.output or job.input))
     pages = sorted((path for path in files if path.endswith("index.html")), key=len)
@@ -160,3 +161,21 @@ def report_success(workflow: Any) -> None:
     atexit.register(
         print, f"Done, {count} job{'s' * (count != 1)}.{where}", file=sys.stderr, flush=True
     )
+
+
+def _forget_made(plan: WorkflowPlan) -> None:
+    """Drop from the list of an earlier failure the artifacts that exist now."""
+    if not Path(plan.not_run).is_file():
+        return
+    reasons = read_reasons(plan.not_run)
+    targets = {(paper, it.name): plan.targets(paper, it) for paper, it in plan.shown("")}
+    left = [
+        (*key, reason)
+        for key, reason in reasons.items()
+        if key not in targets
+        or not all(Path(plan.resolved(path)).exists() for path in targets[key])
+    ]
+    if not left:
+        Path(plan.not_run).unlink()
+    elif len(left) < len(reasons):
+        write_reasons(left, plan.not_run)

@@ -63,11 +63,13 @@ def require_known(
     missing = {code: it["unknown"] for code, it in shares.items() if it["unknown"] > MOST_UNKNOWN}
     if not missing:
         return
-    listed = ", ".join(f"{share:.0%} in {code}" for code, share in sorted(missing.items()))
-    problem = f"of the subwords, {listed} are [UNK], more than {MOST_UNKNOWN:.0%}"
+    codes = sorted(missing)
+    shares_of = " and ".join(f"{missing[code]:.0%}" for code in codes)
+    problem = f"{shares_of} of the subwords are [UNK], more than {MOST_UNKNOWN:.0%}"
     if allow_unknown:
-        _logger.warning("%s: %s.", tokenizer_dir, problem)
+        _logger.warning("%s, language %s: %s.", tokenizer_dir, " ".join(codes), problem)
         return
-    fix = "take an encoder with their letters, leave the languages out, or write "
-    fix += "`allow_unknown: true` in the encoder's section of the config"
-    raise DataError(tokenizer_dir, f"language {' '.join(sorted(missing))}", problem, fix)
+    fix = "take an encoder whose vocabulary has its letters, or write "
+    fix += f"`remove_languages: [{', '.join(codes)}]` in the config or `allow_unknown: true` in the "
+    fix += "encoder's section of it"
+    raise DataError(tokenizer_dir, f"language {' '.join(codes)}", problem, fix)

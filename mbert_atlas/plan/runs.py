@@ -111,7 +111,8 @@ class RunTable:
             ids = sorted(self._by_id)
             like = [*get_close_matches(run_id, ids, 3), *(i for i in ids if i.startswith(run_id))]
             near = list(dict.fromkeys(like))[:5]
-            fix = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(ids)}."
+            fix = "`python -m mbert_atlas runs` lists them."
+            fix = f"did you mean {' or '.join(near)}?" if near else fix
             raise AtlasError(f"config, key runs: no run {run_id!r}; {fix}")
         return self._by_id[run_id]
 

@@ -32,7 +32,7 @@ def test_a_treebank_in_an_unknown_script(tmp_path: Path, task: str) -> None:
     trees = [[2, 0]] * 180, [["dep", "root"]] * 180
     table = sentence_table([AMHARIC] * 180, [["NOUN", "VERB"]] * 180, *trees)
     labels: dict[str, Any] = {"labels": TAGS} if task == "tagging" else {}
-    with pytest.raises(DataError, match=r"100% in en are \[UNK\].*allow_unknown: true"):
+    with pytest.raises(DataError, match=r"language en: 100% of the subwords are \[UNK\].*allow_unknown: true"):
         encode(task, table, tokenizer, tmp_path / "store", **labels, allow_unknown=False)
     assert not (tmp_path / "store").exists()
     encode(task, table, tokenizer, tmp_path / "store", allow_unknown=True, **labels)
@@ -57,4 +57,4 @@ def test_the_limit(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(DataError, match="language xx"):
         require_known(above, tmp_path, allow_unknown=False)
     require_known(above, tmp_path, allow_unknown=True)
-    assert "of the subwords, 5% in xx are [UNK]" in caplog.text
+    assert "language xx: 5% of the subwords are [UNK]" in caplog.text

@@ -1,4 +1,4 @@
-"""A table of the demo with an encoder of any family, small and with random weights."""
+"""Measurements of the demo with an encoder of any family, small and with random weights."""
 
 import shutil
 from pathlib import Path
@@ -9,13 +9,19 @@ import test_encoder_families as tiny
 import torch
 from transformers import AutoModel
 
-from clone import ROOT, snakemake, succeeded
+from clone import ROOT, copy_repository, snakemake, succeeded
 from mbert_atlas.encoders.families import FAMILIES
 
 SHIPPED = ROOT / "resources/encoders/many"
 KINDS = [*FAMILIES, "vocab.txt alone"]
 SIZES = {"num_hidden_layers": 4, "vocab_size": 12000, "max_position_embeddings": 514}
 SIZES |= {"pad_token_id": 0, "initializer_range": 0.02}
+
+
+@pytest.fixture(scope="session")
+def clone(tmp_path_factory):
+    """A copy of the repository whose data serve all families and papers."""
+    return copy_repository(tmp_path_factory.mktemp("families"))
 
 
 def write_encoder(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

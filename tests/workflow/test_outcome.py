@@ -41,7 +41,7 @@ rule numbers:
 onstart:
     supervise(workflow, logger, "r")
 onsuccess:
-    outcome.report_success(workflow)
+    outcome.report_success(workflow, plan)
 onerror:
     outcome.report_failures(workflow, plan, logger)
 """
@@ -110,3 +110,10 @@ def test_a_failure_has_the_reason_of_its_last_attempt(
     ]
     assert reason in (tmp_path / "r/not_run.csv").read_text()
     assert not [line for line in lines if "Done" in line]
+
+    with (tmp_path / "r/not_run.csv").open("a") as listed:
+        listed.write("other2020,table1,of another selection of papers\n")
+    (tmp_path / problem).unlink()
+    assert start(tmp_path, "--config", "change=2")[0] == 0
+    left = (tmp_path / "r/not_run.csv").read_text().splitlines()
+    assert left == ["paper,artifact,reason", "other2020,table1,of another selection of papers"]

@@ -3,15 +3,10 @@
 import pytest
 
 import any_family
-from clone import copy_repository
+from any_family import clone as clone
 
 pytestmark = [pytest.mark.workflow, pytest.mark.demo_all]
 ALONE = "liang2021: {encoders: {xlmr: null}, tokens: {texts: {xlmr: null}}}\n"
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory):
-    return copy_repository(tmp_path_factory.mktemp("families"))
 
 
 @pytest.mark.parametrize("kind", any_family.KINDS)
