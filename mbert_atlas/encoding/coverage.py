@@ -69,7 +69,6 @@ def require_known(
     if allow_unknown:
         _logger.warning("%s, language %s: %s.", tokenizer_dir, " ".join(codes), problem)
         return
-    fix = "take an encoder whose vocabulary has its letters, or write "
-    fix += f"`remove_languages: [{', '.join(codes)}]` in the config or `allow_unknown: true` in the "
-    fix += "encoder's section of it"
+    fix = "take an encoder whose vocabulary has its letters, or write in the config "
+    fix += f"`remove_languages: [{', '.join(codes)}]`, or `allow_unknown: true` for the encoder"
     raise DataError(tokenizer_dir, f"language {' '.join(codes)}", problem, fix)

@@ -32,7 +32,8 @@ def test_a_treebank_in_an_unknown_script(tmp_path: Path, task: str) -> None:
     trees = [[2, 0]] * 180, [["dep", "root"]] * 180
     table = sentence_table([AMHARIC] * 180, [["NOUN", "VERB"]] * 180, *trees)
     labels: dict[str, Any] = {"labels": TAGS} if task == "tagging" else {}
-    with pytest.raises(DataError, match=r"language en: 100% of the subwords are \[UNK\].*allow_unknown: true"):
+    sentence = r"language en: 100% of the subwords are \[UNK\].*allow_unknown: true"
+    with pytest.raises(DataError, match=sentence):
         encode(task, table, tokenizer, tmp_path / "store", **labels, allow_unknown=False)
     assert not (tmp_path / "store").exists()
     encode(task, table, tokenizer, tmp_path / "store", allow_unknown=True, **labels)
