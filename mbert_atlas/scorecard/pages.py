@@ -16,12 +16,21 @@ from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
 from mbert_atlas.scorecard.coverage import coverage_of
 from mbert_atlas.scorecard.learning import families_of
 from mbert_atlas.scorecard.tables import lay_out_parts, was_run
-from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, natural, provenance, render
+from mbert_atlas.scorecard.templates import (
+    FigureLink,
+    Labels,
+    Setting,
+    artifact_name,
+    natural,
+    provenance,
+    render,
+)
 from mbert_atlas.scorecard.views import (
     bullets,
     claim_views,
     count_discoveries,
     count_verdicts,
+    finding,
     table_rows,
 )
 
@@ -71,6 +80,8 @@ def write_page(
         library=library,
         provenance=provenance(setting),
         papers=papers,
+        contents={"summary": "Summary", **({"cells": "All cells"} if cells else {})}
+        | {paper["key"]: paper["title"].partition(":")[0] for paper in papers},
         tolerances=rules.METRICS,
         most_noise=rules.MOST_NOISE,
         reasons=reasons or {},
@@ -169,6 +180,21 @@ def write_replication(
             "not_run": not_run,
         }
         sections.append(section)
+    families, has_control = families_of(setting.record, paper), any(it.is_control for it in views)
+    deviations = bullets(prose, "Deviations and choices")
+    protocol_rows = table_rows(prose, "The two protocols")
+    coverage = coverage_of(read_json(cards), paper, setting) if cards else []
+    ends = [
+        ("training", "Did it learn?", families),
+        ("protocols", "The two protocols", protocol_rows),
+        ("deviations", "Deviations", deviations),
+        ("cost", "Cost", True),
+        ("subwords", "Subwords", coverage),
+        ("provenance", "Provenance", True),
+    ]
+    contents = {"claims": "Claims"} | ({"controls": "Controls (ours)"} if has_control else {})
+    contents |= {key: artifact_name(key) for key in artifacts}
+    contents |= {key: title for key, title, is_shown in ends if is_shown}
     render(
         "replication.html.j2",
         output,
@@ -179,12 +205,14 @@ def write_replication(
         counts=count_verdicts(claims),
         discoveries=count_discoveries(claims),
         artifacts=sections,
-        families=families_of(setting.record, paper),
-        deviations=bullets(prose, "Deviations and choices"),
-        protocol_rows=table_rows(prose, "The two protocols"),
+        contents=contents,
+        finding=finding(claims),
+        families=families,
+        deviations=deviations,
+        protocol_rows=protocol_rows,
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
         cards=cards,
-        coverage=coverage_of(read_json(cards), paper, setting) if cards else [],
+        coverage=coverage,
         most_unknown=MOST_UNKNOWN,
         evaluated={language(code, setting.names) for code in measured["target"]},
         provenance=provenance(setting),
