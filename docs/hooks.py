@@ -54,6 +54,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return _FENCE.sub(r'\1```{.\2 title="\3"}', _LINK.sub(linked, markdown))
 
 
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Take the script that searches in files, without a server, from the site."""
+    above = "../" * page.file.src_uri.count("/")
+    return output.replace("https://unpkg.com/iframe-worker/shim", f"{above}iframe-worker.js")
+
+
 def _published(name: str, anchor: str) -> tuple[str, str]:
     """Return the page of published results in place of their README, which the site has not."""
     if name.startswith("results/") and name.endswith("/README.md"):
@@ -100,4 +106,5 @@ def _type(item: Mapping[str, Any]) -> str:
 
 def _plain(text: str) -> str:
     """Return a description as one line of a table."""
-    return " ".join(text.replace("|", "\\|").replace("``", "`").split())
+    text = re.sub(r":\w+:`[~.]?", "`", text).replace("``", "`")
+    return " ".join(text.replace("|", "\\|").split())

@@ -98,6 +98,7 @@ def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
     assert tmp_path / "results/small/papers/muller2021.html" in pages
     assert "token_budget" in (tmp_path / "reference.html").read_text("utf-8")
     for page in (page for page in pages if page.name != "404.html"):  # that of a server's root
+        assert not re.search(r'src="(https?:)?//', page.read_text("utf-8")), page
         for target in re.findall(r'(?:href|src)="([^"#:?]+)["#?]', page.read_text("utf-8")):
             assert (page.parent / unquote(target)).exists(), (page, target)
 
