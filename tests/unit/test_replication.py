@@ -1,7 +1,7 @@
 """The replication pages and the index are complete and need no other file."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -95,7 +95,9 @@ def page_of(
     output = tmp_path / "run/papers/toy2020.html"
     cost = [("toy2020", "training", 3, 0.5, 1.5, 0.0, 900.0, 0), ("other", "x", 9, 9, 9, 9, 9, 9)]
 
-    def written(setting: Setting, cards: Path | None = None) -> str:
+    def written(
+        setting: Setting, cards: Path | None = None, figures: Sequence[FigureLink] = ()
+    ) -> str:
         write_replication(
             claims,
             output,
@@ -105,7 +107,7 @@ def page_of(
             scorecard=compare([measurements], [reported], contrasts={}, comparable=False),
             contrasts=[],
             artifacts=["table1"],
-            figures=[figure],
+            figures=figures or [figure],
             prose=PROSE,
             cost=pd.DataFrame(cost, columns=list(COST_COLUMNS)),
             cards=cards,
@@ -214,6 +216,21 @@ def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
     assert "no entry" not in page
     assert '<td>training</td><td class="number">3</td>' in page
     assert "<td>other</td>" not in page
+
+
+def test_a_figure_of_the_other_protocol_is_a_fold_that_the_switch_opens(
+    page_of: Callable[..., str], figure: FigureLink
+) -> None:
+    names = ("table1.published.svg", "table1.corrected.svg")
+    both = [replace(figure, title=name, path=figure.path.with_name(name)) for name in names]
+    for one in both:
+        one.path.write_text("<svg/>")
+    page = page_of(WORLD, figures=both)
+    first, _, fold = page.partition('<details class="ours published"><summary>table1.published')
+    assert '<figure class="ours corrected">' in first
+    assert '<figure class="ours published">' in fold
+    assert "#show-published:checked) details.published::details-content" in first
+    assert '<details class="ours' not in page_of(WORLD, figures=both[:1])  # there is no other
 
 
 def test_pages_need_nothing_from_elsewhere(
