@@ -34,7 +34,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 DOCS := $(VENV)-docs
 docs: ## the documentation as a site: results/site/index.html
 	test -x $(DOCS)/bin/mkdocs || { $(PYTHON) -m venv $(DOCS) && $(DOCS)/bin/pip install $$(sed -n 's/^docs = \[\(.*\)\].*/\1/p' pyproject.toml | tr -d '",'); }
-	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 	@echo "Start here: results/site/index.html"
 
 demo: $(INSTALLED) ## highlights and claims on synthetic data, in minutes; no network, no GPU

@@ -89,13 +89,13 @@ MKDOCS = ROOT / ".venv-docs/bin/mkdocs"
 
 @pytest.mark.skipif(not MKDOCS.exists(), reason="needs `make docs`, once")
 def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
-    command = [str(MKDOCS), "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [str(MKDOCS), "build", "--strict", "--site-dir", str(tmp_path)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     options = {"capture_output": True, "text": True, "check": False}
     done = subprocess.run(command, cwd=ROOT, env=environment, **options)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert done.returncode == 0, done.stderr
     pages = list(tmp_path.rglob("*.html"))
-    assert tmp_path / "results/small/papers/muller2021.html" in pages
+    assert tmp_path / f"results/small/papers/{names()[0]}.html" in pages
     assert "token_budget" in (tmp_path / "reference.html").read_text("utf-8")
     for page in (page for page in pages if page.name != "404.html"):  # that of a server's root
         assert not re.search(r'src="(https?:)?//', page.read_text("utf-8")), page
