@@ -173,7 +173,7 @@ def write_replication(
         for key in artifacts
     ]
     measured = scorecard["target"][was_run(scorecard)]
-    parts = {
+    parts: dict[str, Any] = {
         "families": families_of(setting.record, paper),
         "deviations": bullets(prose, "Deviations and choices"),
         "protocol_rows": table_rows(prose, "The two protocols"),
