@@ -14,7 +14,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small small-highlights night encoder test test-all test-more test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format graph lock clean
+.PHONY: help docs setup demo demo-all small small-highlights night encoder test test-all test-more test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format graph lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -32,6 +32,12 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PIP) --no-build-isolation --requirement requirements.lock
 	$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
+
+DOCS := $(VENV)-docs
+docs: ## the documentation as a site: results/site/index.html
+	test -x $(DOCS)/bin/mkdocs || { $(PYTHON) -m venv $(DOCS) && $(DOCS)/bin/pip install $$(sed -n 's/^docs = \[\(.*\)\].*/\1/p' pyproject.toml | tr -d '",'); }
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
+	@echo "Start here: results/site/index.html"
 
 demo: $(INSTALLED) ## highlights and claims on synthetic data, in minutes; no network, no GPU
 	$(SNAKEMAKE) --configfile config/demo.yaml -- highlights

@@ -12,7 +12,7 @@ compared runs have one and the others of the pool two. In a second table the fir
 runs spreads unlike the others of its pool. ``--picture`` draws how often a claim holds, is
 undecided and does not hold, by the size of the true effect.
 
-    python benchmarks/verdicts.py                    # the tables of docs/verdicts.md, half an hour
+    python benchmarks/verdicts.py            # half an hour: tables of docs/verdicts-simulated.md
     python benchmarks/verdicts.py --draws 200
     python benchmarks/verdicts.py --unequal          # the second table
     python benchmarks/verdicts.py --picture docs/verdicts.svg

@@ -108,7 +108,7 @@ def save_arrays(
 
 
 def create_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np.memmap[Any, Any]:
-    """Create a ``.npy`` file to be filled through memory; raise OSError if the disk is full."""
+    """Create a writable memory-mapped ``.npy`` file; raise OSError if the disk is full."""
     array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     # Writing to a hole of the file on a full disk would kill the process (SIGBUS) without a word.
     if hasattr(os, "posix_fallocate"):  # macOS has none

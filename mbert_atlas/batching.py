@@ -20,7 +20,7 @@ def epoch_batches(
 
     Every batch has ``batch_size`` examples, one may have fewer. ``bucketed`` shuffles the
     examples, sorts chunks of 100 batches by length in tokens, cuts them and shuffles the batches:
-    similar lengths, and other company in each epoch.
+    similar lengths, and batches mix differently in every epoch.
     """
     if order == "sequential":
         return _cut(np.arange(len(lengths), dtype=np.int64), batch_size)

@@ -1,7 +1,7 @@
 """What the terminal shows: the progress of a run, each finished artifact, errors as sentences.
 
 Snakemake's log file keeps everything. Dry runs, ``--verbose``, ``--quiet``, ``--printshellcmds``
-and ``--show-failed-logs`` show jobs as Snakemake does. docs/design.md compares with a plugin.
+and ``--show-failed-logs`` show jobs as Snakemake does. docs/decisions.md compares with a plugin.
 """
 
 import atexit

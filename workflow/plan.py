@@ -160,7 +160,7 @@ class WorkflowPlan(Parameters):
     # Data and encoders
 
     def temporary(self, name: str) -> Any:
-        """Return a model folder as an output that goes when its last reader has run."""
+        """Return a model folder as a temporary output, unless the config keeps models."""
         return directory(name) if self.config.keep_models else temp(directory(name))
 
     def hubs(self) -> dict[str, dict[str, Any]]:

@@ -23,7 +23,7 @@ Function = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass
 class _State:
-    """The functions that have not converged; the first axis of every tensor is theirs."""
+    """State of the functions that have not converged; axis 0 of every tensor indexes them."""
 
     which: Tensor  # their numbers
     points: Tensor

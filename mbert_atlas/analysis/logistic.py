@@ -5,7 +5,7 @@ feature against the rest: thousands of regressions per window of a space. Vector
 the languages: a group belongs to one class of a regression, to the other, or to none.
 
 The loss is scikit-learn's at C = 1, sum_i log(1 + exp(-y_i f(x_i))) + |w|^2 / 2, with a free
-intercept. What makes one fit of all faster than a loop of scikit-learn's (docs/design.md has hours)
+intercept. What makes one fit of all faster than scikit-learn's in a loop (docs/decisions.md, hours)
 is shared: the vectors of a group are multiplied once by the weights of all its regressions; all
 start near their minimum, at linear discriminant analysis with scaled margins; and one inverse of
 the covariance stands for the curvature of each loss, see :mod:`mbert_atlas.analysis.lbfgs`.

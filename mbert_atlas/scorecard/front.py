@@ -47,11 +47,18 @@ def write_index(
         _section(claims[claims["paper"] == key], key, title, setting, figures)
         for key, title in titles.items()
     ]
+    corpora = corpora_read(root / "data")
     render(
         "index.html.j2",
         output,
         setting,
         papers=papers,
+        contents={
+            "found": "What was found",
+            **{paper["key"]: paper["title"].partition(":")[0] for paper in papers},
+            **({"data": "Data"} if corpora else {}),
+            "files": "Files",
+        },
         used_verdicts=[
             name
             for name in VERDICTS
@@ -70,7 +77,7 @@ def write_index(
         facts=run_facts(claims, setting, output.parent, root),
         links=links,
         measurements=root / "measurements",
-        corpora=corpora_read(root / "data"),
+        corpora=corpora,
         part=part,
         families=families,
     )
@@ -82,7 +89,7 @@ def _section(
     """Return what the page shows of one paper."""
     every = claim_views(claims, setting)
     views = [view for view in every if not view.is_control]
-    run = [view for view in views if any(one.verdict != NOT_RUN for one in view.outcomes)]
+    run = [view for view in views if view.was_run]
     is_first = "yes" if any(view.row["headline"] for view in views) else ""
     first = [view for view in run if view.row["headline"] == is_first]
     not_run = [view for view in views if view not in run]

@@ -16,12 +16,22 @@ from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
 from mbert_atlas.scorecard.coverage import coverage_of
 from mbert_atlas.scorecard.learning import families_of
 from mbert_atlas.scorecard.tables import lay_out_parts, was_run
-from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, natural, provenance, render
+from mbert_atlas.scorecard.templates import (
+    FigureLink,
+    Labels,
+    Setting,
+    artifact_name,
+    natural,
+    provenance,
+    render,
+)
 from mbert_atlas.scorecard.views import (
+    ClaimView,
     bullets,
     claim_views,
     count_discoveries,
     count_verdicts,
+    finding,
     table_rows,
 )
 
@@ -71,6 +81,8 @@ def write_page(
         library=library,
         provenance=provenance(setting),
         papers=papers,
+        contents={"summary": "Summary", **({"cells": "All cells"} if cells else {})}
+        | {paper["key"]: paper["title"].partition(":")[0] for paper in papers},
         tolerances=rules.METRICS,
         most_noise=rules.MOST_NOISE,
         reasons=reasons or {},
@@ -156,19 +168,17 @@ def write_replication(
     """
     claims = claims[claims["paper"] == paper]
     views = claim_views(claims, setting)
-    measured = scorecard[was_run(scorecard)]
-    sections = []
-    for key in artifacts:
-        labels = setting.labels(f"{paper}/{key}", contrasts)
-        tables, not_run = lay_out_parts(scorecard[scorecard["artifact"] == key], labels)
-        section = {
-            "key": key,
-            "views": [view for view in views if view.row["artifact"] == key],
-            "figures": [each for each in figures if each.artifact == key],
-            "tables": tables,
-            "not_run": not_run,
-        }
-        sections.append(section)
+    sections = [
+        _section(key, setting.labels(f"{paper}/{key}", contrasts), views, scorecard, figures)
+        for key in artifacts
+    ]
+    measured = scorecard["target"][was_run(scorecard)]
+    parts: dict[str, Any] = {
+        "families": families_of(setting.record, paper),
+        "deviations": bullets(prose, "Deviations and choices"),
+        "protocol_rows": table_rows(prose, "The two protocols"),
+        "coverage": coverage_of(read_json(cards), paper, setting) if cards else [],
+    }
     render(
         "replication.html.j2",
         output,
@@ -179,13 +189,48 @@ def write_replication(
         counts=count_verdicts(claims),
         discoveries=count_discoveries(claims),
         artifacts=sections,
-        families=families_of(setting.record, paper),
-        deviations=bullets(prose, "Deviations and choices"),
-        protocol_rows=table_rows(prose, "The two protocols"),
+        contents=_contents(artifacts, views, parts),
+        finding=finding(claims),
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
         cards=cards,
-        coverage=coverage_of(read_json(cards), paper, setting) if cards else [],
         most_unknown=MOST_UNKNOWN,
-        evaluated={language(code, setting.names) for code in measured["target"]},
+        evaluated={language(code, setting.names) for code in measured},
         provenance=provenance(setting),
+        **parts,
     )
+
+
+def _section(
+    key: str,
+    labels: Labels,
+    views: Sequence[ClaimView],
+    scorecard: pd.DataFrame,
+    figures: Sequence[FigureLink],
+) -> dict[str, Any]:
+    """Return what a paper's page shows of an artifact."""
+    tables, not_run = lay_out_parts(scorecard[scorecard["artifact"] == key], labels)
+    return {
+        "key": key,
+        "views": [view for view in views if view.row["artifact"] == key],
+        "figures": [each for each in figures if each.artifact == key],
+        "tables": tables,
+        "not_run": not_run,
+    }
+
+
+def _contents(
+    artifacts: Sequence[str], views: Sequence[ClaimView], parts: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the titles of a page's sections by their ids, without those that would be empty."""
+    sections = [
+        ("claims", "Claims", True),
+        ("controls", "Controls (ours)", any(view.is_control for view in views)),
+        *((key, artifact_name(key), True) for key in artifacts),
+        ("training", "Did it learn?", parts["families"]),
+        ("protocols", "The two protocols", parts["protocol_rows"]),
+        ("deviations", "Deviations", parts["deviations"]),
+        ("cost", "Cost", True),
+        ("subwords", "Subwords", parts["coverage"]),
+        ("provenance", "Provenance", True),
+    ]
+    return {key: title for key, title, is_shown in sections if is_shown}

@@ -87,6 +87,16 @@ class Table:
         """Whether any cell has a number of the paper's."""
         return any(cell.reported for cell in self.entries)
 
+    @property
+    def in_small(self) -> str:
+        """What is printed small below a number; empty if nothing is."""
+        ours = [one for cell in self.entries for one in cell.ours.values()]
+        words = {
+            "± standard deviation over seeds": any(one.spread for one in ours),
+            "difference from the paper's number": any(one.difference for one in ours),
+        }
+        return " · ".join(text for text, is_there in words.items() if is_there)
+
 
 def lay_out(
     cells: pd.DataFrame, labels: Labels, artifact: pd.DataFrame | None = None

@@ -69,6 +69,11 @@ class FigureLink:
     path: Path  # the SVG file; a PNG and the caption lie next to it
 
     @property
+    def protocol(self) -> str:
+        """The protocol that it shows; empty if it shows both, or its file name has none."""
+        return next((name for name in PROTOCOLS if name in self.path.stem.split(".")), "")
+
+    @property
     def caption(self) -> str:
         """What it shows, n, seeds, intervals and how to read it; empty if that was not written."""
         file = self.path.with_suffix(".caption.txt")

@@ -97,6 +97,11 @@ class ClaimView:
         return len(results) == 1
 
     @property
+    def was_run(self) -> bool:
+        """Whether it has a result under any protocol."""
+        return any(one.verdict != NOT_RUN for one in self.outcomes)
+
+    @property
     def is_control(self) -> bool:
         """Whether it is a control of our own, which is no claim of the paper."""
         return bool(self.row["control_for"])
@@ -311,9 +316,8 @@ def _level(number: float) -> str:
 
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     seeds = record["seeds_to_decide"]
-    text = f"{seeds:.0f} seed{'s' * (seeds > 1)}" if seeds > 0 else "no number of seeds"
-    detectable = f"{record['detectable']:.{digits}f}"
-    return f"detectable: {detectable} from the border; {text} would decide"
+    text = f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "more seeds would not"
+    return f"detectable: {record['detectable']:.{digits}f} beyond the border; {text} decide"
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:

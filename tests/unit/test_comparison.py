@@ -138,12 +138,12 @@ def test_agreement(verdicts: list[str], agreement: str, differing: list[str]) ->
 
 
 @needs_axe
-@pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (500, False), (1280, True)])
 def test_the_page_passes_an_accessibility_check(
-    two: list[Path], tmp_path: Path, width: int
+    two: list[Path], tmp_path: Path, width: int, dark: bool
 ) -> None:
     page(two, tmp_path / "compared")
-    found = check(tmp_path / "compared/index.html", width=width, dark=False)
+    found = check(tmp_path / "compared/index.html", width=width, dark=dark)
     assert found["wrong"] == []
     assert found["passed"] > 20
     assert found["size"][1] <= width

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from axe import dom, needs_chromium
+from axe import check, dom, needs_axe, needs_chromium
 from configs import ROOT
 from matplotlib.figure import Figure
 from toy_results import finished_run
@@ -169,6 +169,15 @@ def test_other_folders_stay(run: FinishedRun, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no paper 'nobody2020'; name one of"):
         export(run, "nobody2020", tmp_path / "out", **SHOWN)
     assert not (tmp_path / "out").exists()
+
+
+@needs_axe
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (500, True)])
+def test_the_summary_passes_an_accessibility_check(
+    run: FinishedRun, tmp_path: Path, width: int, dark: bool
+) -> None:
+    export(run, PAPER, tmp_path / "out", **SHOWN)
+    assert check(tmp_path / "out/summary.html", width=width, dark=dark)["wrong"] == []
 
 
 @needs_chromium

@@ -1,7 +1,7 @@
 """The replication pages and the index are complete and need no other file."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -95,7 +95,9 @@ def page_of(
     output = tmp_path / "run/papers/toy2020.html"
     cost = [("toy2020", "training", 3, 0.5, 1.5, 0.0, 900.0, 0), ("other", "x", 9, 9, 9, 9, 9, 9)]
 
-    def written(setting: Setting, cards: Path | None = None) -> str:
+    def written(
+        setting: Setting, cards: Path | None = None, figures: Sequence[FigureLink] = ()
+    ) -> str:
         write_replication(
             claims,
             output,
@@ -105,7 +107,7 @@ def page_of(
             scorecard=compare([measurements], [reported], contrasts={}, comparable=False),
             contrasts=[],
             artifacts=["table1"],
-            figures=[figure],
+            figures=figures or [figure],
             prose=PROSE,
             cost=pd.DataFrame(cost, columns=list(COST_COLUMNS)),
             cards=cards,
@@ -199,9 +201,12 @@ def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
 ) -> None:
     page = page_of(WORLD)
     assert page.count("Adjustment helps.") >= 3  # table, section, mark
-    assert "+10.0 [+" in page
-    assert "✓ holds" in page
-    assert "○ not run" in page
+    assert page.count("+10.0 [+") == page.count("✓ holds</span> under both protocols") == 1
+    folded = page.partition("<summary>1 claim that was not run</summary>")[2]
+    assert '<li id="never">So. ' in folded.partition("</details>")[0]
+    assert '<a href="#table1">Table 1</a></li>' in page.partition("</nav>")[0]
+    assert page.index('id="show-both"') < page.index('class="squares ours published"')
+    assert "below a number: ± standard deviation over seeds · difference from" in page
     assert "contradicted by the paper&#39;s own table" in page  # reported: -1
     assert "Read &lt;generously&gt;." in page
     assert "data:image/png;base64,iVBORw0KGgo=" in page  # the smaller of the two
@@ -211,6 +216,21 @@ def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
     assert "no entry" not in page
     assert '<td>training</td><td class="number">3</td>' in page
     assert "<td>other</td>" not in page
+
+
+def test_a_figure_of_the_other_protocol_is_a_fold_that_the_switch_opens(
+    page_of: Callable[..., str], figure: FigureLink
+) -> None:
+    names = ("table1.published.svg", "table1.corrected.svg")
+    both = [replace(figure, title=name, path=figure.path.with_name(name)) for name in names]
+    for one in both:
+        one.path.write_text("<svg/>")
+    page = page_of(WORLD, figures=both)
+    first, _, fold = page.partition('<details class="ours published"><summary>table1.published')
+    assert '<figure class="ours corrected">' in first
+    assert '<figure class="ours published">' in fold
+    assert "#show-published:checked) details.published::details-content" in first
+    assert '<details class="ours' not in page_of(WORLD, figures=both[:1])  # there is no other
 
 
 def test_pages_need_nothing_from_elsewhere(
@@ -306,12 +326,13 @@ def test_what_does_not_apply_says_why_under_the_verdict(
     for column, value in none.items():
         claims.loc[claims["id"] == "better", column] = value
     page = page_of(WORLD)
-    row = page[page.index('<tr id="better"') : page.index('<tr id="never"')]
-    assert row.count(f'– not applicable</span><span class="soft reason">{gate}</span>') == 2
+    row = page[page.index('<tr id="better"') : page.index('<li id="never"')]
+    reason = f'– not applicable</span> under both protocols<span class="soft reason">{gate}</span>'
+    assert row.count(reason) == 1
     assert "nan" not in row
     assert "<svg" not in row
     claims.loc[claims["id"] == "better", ["verdict", "cells", "effect"]] = ["holds so far", 1, 2.0]
-    assert page_of(WORLD).count(f"left out: {gate}") == 2
+    assert page_of(WORLD).count(f"left out: {gate}") == 1
 
 
 def test_controls_are_apart_and_mark_what_they_show(
@@ -328,7 +349,7 @@ def test_controls_are_apart_and_mark_what_they_show(
     assert "the numbers of corrected" in summary
     table, _, controls = rest.partition("Controls (ours)</h2>")
     assert '<tr id="better"' in table
-    assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>') == 2
+    assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>') == 1
     assert '<tr id="never"' in controls
     assert '<tr id="never"' not in table
     assert "So.</a> <span" in controls  # in the section of its table

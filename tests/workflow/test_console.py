@@ -10,6 +10,7 @@ import termios
 import time
 
 import pytest
+from axe import check, needs_axe
 
 from clone import ROOT
 
@@ -140,6 +141,13 @@ def test_a_page_names_what_failed(tmp_path):
     assert (
         '<strong>c</strong>: c failed. <em>It is not tried again.</em> <a href="../c.log">' in text
     )
+
+
+@needs_axe
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_page_passes_an_accessibility_check(tmp_path, dark):
+    shown(tmp_path, "--config", "shell=echo it > {log}; false")
+    assert check(tmp_path / "r/progress.html", width=500, dark=dark)["wrong"] == []
 
 
 def test_a_terminal_has_a_bar_with_the_remaining_time(tmp_path):

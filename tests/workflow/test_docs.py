@@ -1,8 +1,11 @@
 """The documentation is true: links lead somewhere, named files exist, commands run or plan."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
+from urllib.parse import unquote
 
 import pytest
 from snakemake.cli import parse_args
@@ -79,6 +82,25 @@ def test_links_and_named_files(page):
     for name in {name.rstrip(".") for name in re.findall(rf"`({NAMED.pattern})`", text)}:
         written = name in WRITTEN_BY_READERS or re.search("/(toy2020|downloads|count_words)", name)
         assert written or (ROOT / name).exists(), name
+
+
+MKDOCS = ROOT / ".venv-docs/bin/mkdocs"
+
+
+@pytest.mark.skipif(not MKDOCS.exists(), reason="needs `make docs`, once")
+def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
+    command = [str(MKDOCS), "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    options = {"capture_output": True, "text": True, "check": False}
+    done = subprocess.run(command, cwd=ROOT, env=environment, **options)
+    assert done.returncode == 0, done.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert tmp_path / f"results/small/papers/{names()[0]}.html" in pages
+    assert "token_budget" in (tmp_path / "reference.html").read_text("utf-8")
+    for page in (page for page in pages if page.name != "404.html"):  # that of a server's root
+        assert not re.search(r'src="(https?:)?//', page.read_text("utf-8")), page
+        for target in re.findall(r'(?:href|src)="([^"#:?]+)["#?]', page.read_text("utf-8")):
+            assert (page.parent / unquote(target)).exists(), (page, target)
 
 
 def test_make_targets_exist():

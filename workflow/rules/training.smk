@@ -1,4 +1,4 @@
-# Needs: encoders and tokenised data. Makes: models and predictions; no scores. A model goes when its last reader has run.
+# Needs: encoders and tokenised data. Makes: models and predictions; no scores. Models are temporary: deleted after their last reader.
 # Resumable state lies in results/<run>/state, outside Snakemake's control: a killed job resumes from it.
 
 

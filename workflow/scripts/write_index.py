@@ -8,7 +8,6 @@ LINKS = {
     "training.html": "did it learn: loss and development score of all trainings",
     "cost.csv": "jobs, hours and memory by paper and stage",
     "alignment.html": "quality of the word alignment (AER)",
-    "report.html": "all figures and tables with captions in one file, after --report",
 }
 
 with set_up(snakemake):
@@ -20,8 +19,7 @@ with set_up(snakemake):
 
     params, scope = snakemake.params, snakemake.wildcards.scope
     setting = setting_of(snakemake)
-    missing = {"report.html"} if scope else set()  # the report is about everything
-    missing |= set() if snakemake.input.alignment else {"alignment.html"}
+    missing = set() if snakemake.input.alignment else {"alignment.html"}
     if scope == "highlights/":
         missing |= {"scorecard.html", "scorecard.csv"}
     claims, library = read_verdicts(snakemake.input.claims), snakemake.input.library[0].parent
