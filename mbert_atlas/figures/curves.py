@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from textwrap import fill
 from typing import Any, Literal
 
 import pandas as pd
@@ -12,11 +13,20 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.reported import (
+    NOT_COMPARABLE,
+    REPORTED,
+    draw_reported,
+    has_reported,
+    reported_handle,
+    reported_name,
+)
 from mbert_atlas.figures.style import (
     FULL_WIDTH,
     MARKERS,
     figure_style,
     group_colours,
+    legend_columns,
     panel_grid,
     require_rows,
 )
@@ -25,8 +35,7 @@ from mbert_atlas.labels import label, places
 
 _DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MANY_DASHES = ("-", "--", "-.", ":", *_DASHES[4:], (0, (6, 3)), (0, (3, 1)))
-_LEGEND_WIDTH, _HANDLE = 110, 7
-"""Characters that fit the width of a legend, and those that the handle of an entry takes."""
+_NARROW = 28  # characters that fit a legend in the place of a small panel
 _COLUMN = 2.4  # inches that a run takes in a grid
 _KEYS = ["panel", "line", "along"]
 
@@ -39,6 +48,7 @@ def curve_plot(
     value_label: str | Mapping[str, str],
     columns: int = 2,
     share: Literal["col", True] = "col",
+    headings: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
     dashes: Sequence[Any] = _DASHES,
@@ -51,14 +61,16 @@ def curve_plot(
     The table has the columns ``panel`` and ``line`` (text), ``along`` and ``value`` (numbers),
     ``seed`` and ``n``, which counts ``items``; optional ``low`` and ``high`` are the ends of an
     interval, which the bands then span: of ``over``, see :func:`.uncertainty.with_intervals`, or
-    what ``band`` says. ``bars`` replace bands that would overlap. Axes have one label, or one by
-    panel. There are ``columns`` panels in a row; those of a column, or all, ``share`` their axes.
-    Panels without common lines have separate legends, others a common one. The label of the figure
-    is what a caption says of n, seeds and intervals.
+    what ``band`` says; hollow markers are values ``reported``, see :func:`.reported.with_reported`.
+    ``bars`` replace bands that would overlap. Axes have one label, or one by panel. There are
+    ``columns`` panels in a row; those of a column, or all, ``share`` their axes. Panels without
+    common lines have separate legends, others a common one. The label of the figure is what a
+    caption says of n, seeds and intervals.
 
     ``order`` has the lines of all figures that belong together, so that each looks the same in all
     of them; a panel has at most as many lines as there are ``dashes``, of which 8 have markers.
-    ``names`` are labels of lines that differ from the usual ones. Raises AtlasError if there are no
+    ``headings`` of panels and ``names``, labels of lines, are those that differ from the usual
+    ones. Raises AtlasError if there are no
     rows or too many lines, or a point has several values for a seed.
     """
     table = _spread_over_seeds(frame)
@@ -71,11 +83,12 @@ def curve_plot(
     ranks = places(every, order or every)
     columns, labels = min(columns, len(panels)), (along_label, value_label)
     # many panels with common axes are small, one alone has large markers
-    row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.2
-    size = 4.5 if columns == 1 and share is True else 2.5
+    row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.6
+    size = {1: 4.5, 2: 3.5}.get(columns, 2.5)
     name, texts = interval_name(frame, band), {line: label(line, names) for line in every}
-    fitting = max(1, _LEGEND_WIDTH // (max(map(len, [name, *texts.values()])) + _HANDLE))
-    legend: dict[str, Any] = {"ncols": min(fitting, 4 if share is True else 3), "frameon": False}
+    entries = [*texts.values(), *filter(None, [name, reported_name(frame)])]
+    most = 4 if share is True else 3
+    legend: dict[str, Any] = {"ncols": legend_columns(entries, most), "frameon": False}
     with figure_style():
         figure, grid = panel_grid(panels, columns, (1.0, row), share, labels, title)
         for axes, panel in zip(grid, panels, strict=True):
@@ -85,9 +98,17 @@ def curve_plot(
                 for line in lines[panel]
             }
             _draw_panel(axes, rows, looks, 7 if columns > 2 else 9, bars=bars)
+            # the title of the figure says what a single panel shows
+            axes.set_title((headings or {}).get(panel, panel) if len(panels) > 1 else "")
             if is_separate:
-                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend)
-        _write_legend(figure, [] if is_separate else grid[:1], name, legend, bars=bars)
+                axes.legend(
+                    *_entries(axes), loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend
+                )
+        described, free = [] if is_separate else grid[:1], figure.axes[len(panels) :]
+        if free and described:  # the legend has the place of a panel
+            legend |= {"ncols": 1, "bbox_to_anchor": (0, 0.5), "loc": "center left"}
+            legend["bbox_transform"] = free[0].transAxes
+        _write_legend(figure, described, name, frame, legend, bars=bars)
     by, mark = "task" if "task" in frame else "panel", "Bars" if bars else "Bands"
     figure.set_label(describe(frame, mark, by=by, of="line", items=items, band=band, names=names))
     return figure
@@ -105,16 +126,27 @@ def _draw_panel(
 
 
 def _write_legend(
-    figure: Figure, panels: Sequence[Axes], interval: str, style: Mapping[str, Any], *, bars: bool
+    figure: Figure,
+    panels: Sequence[Axes],
+    interval: str,
+    frame: pd.DataFrame,
+    style: Mapping[str, Any],
+    *,
+    bars: bool,
 ) -> None:
-    """Write a legend of the lines of the first of some panels, and of bands or bars, if any."""
-    handles, texts = panels[0].get_legend_handles_labels() if panels else ([], [])
+    """Write a legend of the lines of the first of some panels, and of other marks, if any."""
+    handles, texts = _entries(panels[0]) if panels else ([], [])
+    if name := reported_name(frame):
+        handles.append(reported_handle(frame))
+        texts.append(name)
     if interval:
         grey = "#777777"
         handles.append(Line2D([], [], color=grey) if bars else Patch(color=grey, alpha=0.3))
         texts.append(interval)
-    if len(texts) > 1 or interval:
-        figure.legend(handles, texts, loc="outside lower center", **style)
+    if len(texts) > 1 or interval or name:
+        if style["ncols"] == 1:
+            texts = [fill(text, _NARROW) for text in texts]
+        figure.legend(handles, texts, **{"loc": "outside lower center", **style})
 
 
 def curve_grid(
@@ -164,9 +196,21 @@ def curve_grid(
         if categories:
             texts = [label(item, names) for item in categories]
             grid[0, 0].set_xticks(range(len(texts)), texts)
-        entries = grid[0, 0].get_legend_handles_labels()
-        figure.legend(*entries, loc="outside lower center", ncols=4, frameon=False)
+        # of several runs, some may be comparable
+        handles, entries = _entries(grid[0, 0])
+        for frame in {reported_name(frame): frame for frame in frames.values()}.values():
+            if name := reported_name(frame):
+                handles.append(reported_handle(frame))
+                entries.append(name)
+        figure.legend(handles, entries, loc="outside lower center", ncols=4, frameon=False)
     return figure
+
+
+def _entries(axes: Axes) -> tuple[list[Any], list[str]]:
+    """Return handles and texts of the lines in a panel."""
+    entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    texts = [text for text in entries if text not in (REPORTED, NOT_COMPARABLE)]
+    return [entries[text] for text in texts], texts
 
 
 def _draw_lines(
@@ -187,6 +231,9 @@ def _draw_lines(
             axes.vlines(along, low, high, color=look["color"], alpha=0.6, linewidth=1.1)
         elif (low < high).any():
             axes.fill_between(along, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        if has_reported(points):
+            size = look["markersize"] + 4
+            draw_reported(axes, along, points["reported"], points, look | {"markersize": size})
 
 
 def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
@@ -204,6 +251,9 @@ def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     )
     table = frame[_KEYS].assign(mean=frame["value"], least=least, largest=largest)
     spread = {"mean": "mean", "least": "min", "largest": "max"}
+    if has_reported(frame):
+        table = table.join(frame[["reported", "is_comparable"]])
+        spread |= {"reported": "first", "is_comparable": "first"}
     return table.groupby(_KEYS, as_index=False).agg(spread)
 
 
