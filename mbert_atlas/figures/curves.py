@@ -13,14 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.reported import (
-    NOT_COMPARABLE,
-    REPORTED,
-    draw_reported,
-    has_reported,
-    reported_handle,
-    reported_name,
-)
+from mbert_atlas.figures.reported import draw_reported, has_reported, reported_entry
 from mbert_atlas.figures.style import (
     FULL_WIDTH,
     MARKERS,
@@ -70,8 +63,8 @@ def curve_plot(
     ``order`` has the lines of all figures that belong together, so that each looks the same in all
     of them; a panel has at most as many lines as there are ``dashes``, of which 8 have markers.
     ``headings`` of panels and ``names``, labels of lines, are those that differ from the usual
-    ones. Raises AtlasError if there are no
-    rows or too many lines, or a point has several values for a seed.
+    ones. Raises AtlasError if there are no rows or too many lines, or a point has several values
+    for a seed.
     """
     table = _spread_over_seeds(frame)
     panels, every = list(frame["panel"].unique()), list(frame["line"].unique())
@@ -86,7 +79,7 @@ def curve_plot(
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.6
     size = {1: 4.5, 2: 3.5}.get(columns, 2.5)
     name, texts = interval_name(frame, band), {line: label(line, names) for line in every}
-    entries = [*texts.values(), *filter(None, [name, reported_name(frame)])]
+    entries = [*texts.values(), *filter(None, [name]), *reported_entry(frame)]
     most = 4 if share is True else 3
     legend: dict[str, Any] = {"ncols": legend_columns(entries, most), "frameon": False}
     with figure_style():
@@ -101,9 +94,7 @@ def curve_plot(
             # the title of the figure says what a single panel shows
             axes.set_title((headings or {}).get(panel, panel) if len(panels) > 1 else "")
             if is_separate:
-                axes.legend(
-                    *_entries(axes), loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend
-                )
+                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend)
         described, free = [] if is_separate else grid[:1], figure.axes[len(panels) :]
         if free and described:  # the legend has the place of a panel
             legend |= {"ncols": 1, "bbox_to_anchor": (0, 0.5), "loc": "center left"}
@@ -135,18 +126,17 @@ def _write_legend(
     bars: bool,
 ) -> None:
     """Write a legend of the lines of the first of some panels, and of other marks, if any."""
-    handles, texts = _entries(panels[0]) if panels else ([], [])
-    if name := reported_name(frame):
-        handles.append(reported_handle(frame))
-        texts.append(name)
+    marks: dict[str, Any] = {**reported_entry(frame)}
     if interval:
         grey = "#777777"
-        handles.append(Line2D([], [], color=grey) if bars else Patch(color=grey, alpha=0.3))
-        texts.append(interval)
-    if len(texts) > 1 or interval or name:
+        marks[interval] = Line2D([], [], color=grey) if bars else Patch(color=grey, alpha=0.3)
+    handles, texts = panels[0].get_legend_handles_labels() if panels else ([], [])
+    if len(texts) > 1 or marks:
+        texts = [*texts, *marks]
         if style["ncols"] == 1:
             texts = [fill(text, _NARROW) for text in texts]
-        figure.legend(handles, texts, **{"loc": "outside lower center", **style})
+        style = {"loc": "outside lower center", **style}
+        figure.legend([*handles, *marks.values()], texts, **style)
 
 
 def curve_grid(
@@ -196,21 +186,13 @@ def curve_grid(
         if categories:
             texts = [label(item, names) for item in categories]
             grid[0, 0].set_xticks(range(len(texts)), texts)
-        # of several runs, some may be comparable
-        handles, entries = _entries(grid[0, 0])
-        for frame in {reported_name(frame): frame for frame in frames.values()}.values():
-            if name := reported_name(frame):
-                handles.append(reported_handle(frame))
-                entries.append(name)
-        figure.legend(handles, entries, loc="outside lower center", ncols=4, frameon=False)
+        handles, entries = grid[0, 0].get_legend_handles_labels()
+        marks: dict[str, Any] = {}
+        for frame in frames.values():  # of some runs numbers may be comparable
+            marks |= reported_entry(frame)
+        style: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+        figure.legend([*handles, *marks.values()], [*entries, *marks], **style)
     return figure
-
-
-def _entries(axes: Axes) -> tuple[list[Any], list[str]]:
-    """Return handles and texts of the lines in a panel."""
-    entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    texts = [text for text in entries if text not in (REPORTED, NOT_COMPARABLE)]
-    return [entries[text] for text in texts], texts
 
 
 def _draw_lines(

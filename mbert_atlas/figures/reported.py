@@ -13,6 +13,8 @@ from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 REPORTED = "reported by the paper"
 NOT_COMPARABLE = f"{REPORTED}, not comparable"
 """What legends call the markers; the second if the run cannot be compared with the paper."""
+MARK = "_reported"
+"""Label of the markers, which matplotlib's legends leave out."""
 _KEY = list(MEASUREMENT_COLUMNS[:9])
 _QUANTITY = [column for column in _KEY if column != "artifact"]
 _LIGHT = 0.45
@@ -54,11 +56,12 @@ def has_reported(rows: pd.DataFrame) -> bool:
     return "reported" in rows and bool(rows["reported"].notna().any())
 
 
-def reported_name(rows: pd.DataFrame) -> str:
-    """Return what a legend calls the markers of these numbers; empty if there are none."""
+def reported_entry(rows: pd.DataFrame) -> dict[str, Line2D]:
+    """Return the entry of a legend for the markers of these numbers; empty if there are none."""
     if not has_reported(rows):
-        return ""
-    return REPORTED if rows["is_comparable"].all() else NOT_COMPARABLE
+        return {}
+    name = REPORTED if rows["is_comparable"].all() else NOT_COMPARABLE
+    return {name: Line2D([], [], color="#444444", marker="o", markersize=7, **_hollow(rows))}
 
 
 def reported_note(rows: pd.DataFrame, mark: str = "Hollow markers") -> str:
@@ -76,12 +79,7 @@ def reported_note(rows: pd.DataFrame, mark: str = "Hollow markers") -> str:
 def draw_reported(axes: Axes, x: Any, y: Any, rows: pd.DataFrame, look: dict[str, Any]) -> None:
     """Draw the hollow markers of some numbers, in colour, marker and size of ``look``."""
     look = {key: look[key] for key in ("color", "marker", "markersize")} | _hollow(rows)
-    axes.plot(x, y, label=reported_name(rows), zorder=3, **look)
-
-
-def reported_handle(rows: pd.DataFrame) -> Line2D:
-    """Return the entry of these markers in a legend."""
-    return Line2D([], [], color="#444444", marker="o", markersize=7, **_hollow(rows))
+    axes.plot(x, y, label=MARK, zorder=3, **look)
 
 
 def _hollow(rows: pd.DataFrame) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from mbert_atlas.figures.reported import (
     Reported,
     draw_reported,
     has_reported,
-    reported_handle,
-    reported_name,
+    reported_entry,
     with_reported,
 )
 from mbert_atlas.figures.style import (
@@ -83,9 +82,14 @@ def read_scores(
     measured = measured[is_gain if is_gain.any() else measured["metric"] == headline]
     if (all_layers := measured["layers"] == "").any():
         measured = measured[all_layers]
-    values = measured.groupby("protocol")["value"].apply(tuple)
+    overall = every[every["target"] == ""]
+    overall = overall[overall["reported"].notna()] if has_reported(overall) else overall[:0]
+    values = pd.concat([measured, overall]).groupby("protocol")["value"].apply(tuple)
     if values.nunique() == 1:
-        measured = measured[measured["protocol"] == values.index[0]].assign(protocol="both")
+        measured, overall = (
+            some[some["protocol"] == values.index[0]].assign(protocol="both")
+            for some in (measured, overall)
+        )
 
     metrics, by_source = measured["metric"].unique(), measured["source"].nunique() > 1
     columns = {"task": "language"} if is_gain.any() else {"target": "language"}
@@ -104,8 +108,7 @@ def read_scores(
     shown, value_label = labelled(measured), "accuracy or F1 (%), see the headings"
     if len(metrics) == 1:
         value_label = _AXES.get(metrics[0], f"{label(metrics[0])} (%)")
-    if has_reported(overall := every[every["target"] == ""]):
-        overall = overall[overall["reported"].notna()]
+    if len(overall):
         overall = overall.assign(test="all languages", language=overall["metric"])
         shown["test"] = shown["test"].where(shown["test"] != "", f"{value_label} by language")
         shown, value_label = pd.concat([overall, shown]), "%, see the headings"
@@ -137,10 +140,9 @@ def transfer_plot(
     protocol a column. Bars have the ends ``low`` and ``high``, if there are any, see
     :func:`.uncertainty.with_intervals`, and hollow markers the values ``reported``, see
     :func:`.reported.with_reported`. ``names`` are those of languages and conditions that differ
-    from their usual label. ``order`` has the
-    conditions of all figures that belong together, so that each looks the same in all of them. The
-    label of the figure is what a caption says of n, seeds and intervals. Raises AtlasError if there
-    are no rows, or too many conditions.
+    from their usual label. ``order`` has the conditions of all figures that belong together, so
+    that each looks the same in all of them. The label of the figure is what a caption says of n,
+    seeds and intervals. Raises AtlasError if there are no rows, or too many conditions.
     """
     require_rows(measured, "plot of transfer")
     styles = _styles(list(measured["condition"].unique()), order, names)
@@ -282,8 +284,7 @@ def _write_legend(
         style = {**_MARKER_STYLES[_SEED], "color": group_colours()[0]}
         handles[_SEED] = Line2D([], [], marker="o", linestyle="none", **style)
     entries = {name: handles[name] for name in (*conditions, _SEED) if name in handles}
-    if name := reported_name(measured):
-        entries[name] = reported_handle(measured)
+    entries |= reported_entry(measured)
     if interval:
         entries[interval] = Line2D([], [], color="#777777", linewidth=1.4)
     columns = legend_columns(list(entries), 6)

@@ -14,6 +14,7 @@ from mbert_atlas import papers
 from mbert_atlas.cells import as_values, files_of
 from mbert_atlas.figures.curves import curve_grid, curve_plot
 from mbert_atlas.figures.reported import (
+    MARK,
     NOT_COMPARABLE,
     REPORTED,
     Reported,
@@ -33,7 +34,7 @@ def hollow(figure: Figure) -> Iterator[Line2D]:
     """Yield what panels show as reported."""
     for axes in figure.axes:
         for line in axes.lines:
-            if line.get_label() in (REPORTED, NOT_COMPARABLE):
+            if line.get_label() == MARK:
                 assert line.get_markerfacecolor() == "none"
                 assert line.get_linestyle() == "None"
                 yield line
