@@ -100,8 +100,8 @@ def _write_results(options: argparse.Namespace, plan: Plan) -> None:
         from mbert_atlas.scorecard.comparison import write_comparison
 
         reported = {name: plan.home / REPORTED.format(name) for name in plan.papers}
-        named = {"papers": plan.papers, "names": plan.language_names(), "reported": reported}
-        write_comparison(options.results, options.output, **named)
+        named: dict[str, Any] = {"papers": plan.papers, "names": plan.language_names()}
+        write_comparison(options.results, options.output, **named, reported=reported)
         print(options.output / "index.html")
         return
     from mbert_atlas.scorecard.judging import read_judging

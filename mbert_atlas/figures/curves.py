@@ -78,28 +78,24 @@ def curve_plot(
     # many panels with common axes are small, one alone has large markers
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.6
     size = {1: 4.5, 2: 3.5}.get(columns, 2.5)
-    name, texts = interval_name(frame, band), {line: label(line, names) for line in every}
-    entries = [*texts.values(), *filter(None, [name]), *reported_entry(frame)]
-    most = 4 if share is True else 3
-    legend: dict[str, Any] = {"ncols": legend_columns(entries, most), "frameon": False}
+    texts = {line: label(line, names) for line in every}
+    marks = _marks(frame, interval_name(frame, band), bars=bars)
+    fitting = legend_columns([*texts.values(), *marks], 4 if share is True else 3)
+    legend: dict[str, Any] = {"ncols": fitting, "frameon": False}
     with figure_style():
         figure, grid = panel_grid(panels, columns, (1.0, row), share, labels, title)
         for axes, panel in zip(grid, panels, strict=True):
             rows = table[table["panel"] == panel]
-            looks = {
-                line: _look(ranks[line], dashes) | {"markersize": size, "label": texts[line]}
-                for line in lines[panel]
-            }
+            looks = {line: _look(ranks[line], dashes, size, texts[line]) for line in lines[panel]}
             _draw_panel(axes, rows, looks, 7 if columns > 2 else 9, bars=bars)
-            # the title of the figure says what a single panel shows
+            # a single panel has the title of the figure
             axes.set_title((headings or {}).get(panel, panel) if len(panels) > 1 else "")
             if is_separate:
                 axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend)
-        described, free = [] if is_separate else grid[:1], figure.axes[len(panels) :]
-        if free and described:  # the legend has the place of a panel
+        if not is_separate and (free := figure.axes[len(panels) :]):  # the place of a panel
             legend |= {"ncols": 1, "bbox_to_anchor": (0, 0.5), "loc": "center left"}
             legend["bbox_transform"] = free[0].transAxes
-        _write_legend(figure, described, name, frame, legend, bars=bars)
+        _write_legend(figure, [] if is_separate else grid[:1], marks, legend)
     by, mark = "task" if "task" in frame else "panel", "Bars" if bars else "Bands"
     figure.set_label(describe(frame, mark, by=by, of="line", items=items, band=band, names=names))
     return figure
@@ -116,20 +112,19 @@ def _draw_panel(
     _draw_lines(axes, rows, looks, room=0.4 * min(gaps, default=1.0) if bars else 0.0)
 
 
-def _write_legend(
-    figure: Figure,
-    panels: Sequence[Axes],
-    interval: str,
-    frame: pd.DataFrame,
-    style: Mapping[str, Any],
-    *,
-    bars: bool,
-) -> None:
-    """Write a legend of the lines of the first of some panels, and of other marks, if any."""
+def _marks(frame: pd.DataFrame, interval: str, *, bars: bool) -> dict[str, Any]:
+    """Return the entries of a legend for other marks than lines."""
     marks: dict[str, Any] = {**reported_entry(frame)}
     if interval:
         grey = "#777777"
         marks[interval] = Line2D([], [], color=grey) if bars else Patch(color=grey, alpha=0.3)
+    return marks
+
+
+def _write_legend(
+    figure: Figure, panels: Sequence[Axes], marks: Mapping[str, Any], style: Mapping[str, Any]
+) -> None:
+    """Write a legend of the lines of the first of some panels, and of other marks, if any."""
     handles, texts = panels[0].get_legend_handles_labels() if panels else ([], [])
     if len(texts) > 1 or marks:
         texts = [*texts, *marks]
@@ -164,8 +159,7 @@ def curve_grid(
     width = max(FULL_WIDTH, _COLUMN * len(frames))
     size = (width, 1.2 + 1.9 * len(panels) + (0.5 if categories else 0))
     looks = {
-        line: _look(rank, MANY_DASHES) | {"markersize": 3.5, "label": label(line, names)}
-        for rank, line in enumerate(lines)
+        line: _look(rank, MANY_DASHES, 3.5, label(line, names)) for rank, line in enumerate(lines)
     }
     if categories:
         looks = {line: look | {"linestyle": "none"} for line, look in looks.items()}
@@ -239,11 +233,13 @@ def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     return table.groupby(_KEYS, as_index=False).agg(spread)
 
 
-def _look(rank: int, dashes: Sequence[Any]) -> dict[str, Any]:
-    """Return colour, dash and marker of a line by its rank among all lines."""
+def _look(rank: int, dashes: Sequence[Any], size: float, text: str) -> dict[str, Any]:
+    """Return colour, dash, marker and label of a line, by its rank among all lines."""
     colours = group_colours()
     return {
         "color": colours[rank % len(colours)],
         "linestyle": dashes[rank % len(dashes)],
         "marker": MARKERS[rank % len(dashes)],
+        "markersize": size,
+        "label": text,
     }

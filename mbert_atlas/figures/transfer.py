@@ -105,14 +105,15 @@ def read_scores(
         table = table.assign(task=tasks).rename(columns=columns)
         return table if "test" in table else table.assign(test="")
 
-    shown, value_label = labelled(measured), "accuracy or F1 (%), see the headings"
+    points, value_label = labelled(measured), "accuracy or F1 (%), see the headings"
     if len(metrics) == 1:
         value_label = _AXES.get(metrics[0], f"{label(metrics[0])} (%)")
     if len(overall):
         overall = overall.assign(test="all languages", language=overall["metric"])
-        shown["test"] = shown["test"].where(shown["test"] != "", f"{value_label} by language")
-        shown, value_label = pd.concat([overall, shown]), "%, see the headings"
-    return shown, value_label
+        by_language = points["test"].where(points["test"] != "", f"{value_label} by language")
+        points = pd.concat([overall, points.assign(test=by_language)])
+        value_label = "%, see the headings"
+    return points, value_label
 
 
 def scores_by_language(rows: pd.DataFrame) -> pd.DataFrame:

@@ -76,7 +76,7 @@ def write_comparison(
     results = read_results(folders)
     run_names = ", ".join(one.label for one in results)
     setting = Setting(run_names, all(one.is_comparable for one in results), names=names)
-    claims = _aligned(results)
+    claims, printed = _aligned(results), reported or {}
     sections = []
     for paper in claims["paper"].unique():
         plan = papers.get(paper, PaperPlan(paper, []))
@@ -90,9 +90,7 @@ def write_comparison(
             "claims": compared,
             "agreement": {name: numbers[name] for name in agreements if numbers[name]},
             "counts": [count_verdicts(rows) for _, rows in of_paper.groupby("run", sort=False)],
-            "curves": _draw(
-                results, plan, names, output / "figures" / paper, (reported or {}).get(paper)
-            ),
+            "curves": _draw(results, plan, names, output / "figures" / paper, printed.get(paper)),
         }
         sections.append(section)
     write_csv(claims, table)
@@ -181,7 +179,7 @@ def _draw(
     }
     if len({_content(points) for points in by_protocol.values()}) == 1:
         by_protocol = {_BOTH: by_protocol[PROTOCOLS[0]]}
-    drawn, note = {}, ""
+    drawn, note = dict[str, Path](), ""
     for protocol, points in by_protocol.items():
         if points:
             figure = curve_grid(

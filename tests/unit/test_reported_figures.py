@@ -1,6 +1,7 @@
 """Hollow markers of figures are what the papers report, where our numbers of the same cells are."""
 
 from collections.abc import Iterator
+from fnmatch import fnmatch
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from planned_files import PlannedFiles
 
 from mbert_atlas import papers
 from mbert_atlas.cells import as_values, files_of
+from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.figures.curves import curve_grid, curve_plot
 from mbert_atlas.figures.reported import (
     MARK,
@@ -22,7 +24,6 @@ from mbert_atlas.figures.reported import (
     reported_note,
     with_reported,
 )
-from mbert_atlas.papers.liu2020.figures import from_english
 from mbert_atlas.plan.plan import REPORTED as FILE
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.scorecard.intervals import draw
@@ -106,39 +107,21 @@ def test_markers_are_on_the_line_in_its_look_and_lighter_if_not_comparable(
     assert {REPORTED, NOT_COMPARABLE} <= {*shown}
 
 
-def test_rates_are_in_percent_in_both() -> None:
-    rows = numbers(("table2", "alpha=1", "de", 0.5), ("table2", "alpha=3", "de", 8.0))
-    rows = rows.assign(metric=["convert_rate", "bleu1"], source="en", seed=1)
-    points = from_english(rows.assign(reported=rows["value"] / 2, is_comparable=True))
-    assert points[["value", "reported"]].values.tolist() == [[50.0, 25.0], [8.0, 4.0]]
-
-
 def expected(name: str, reported: pd.DataFrame) -> list[float]:
-    """Return the numbers that a panel of the paper preset's figure has to show, sorted."""
-    paper, _, artifact = name.partition("/")
-    artifact = artifact.split(".")[0]
+    """Return the numbers that a figure has to show under a protocol, sorted.
+
+    ``tests/papers/<paper>/reported_figures.yaml`` has the query of the reported rows by figure.
+    """
+    paper, _, figure = name.partition("/")
+    file = ROOT / f"tests/papers/{paper}/reported_figures.yaml"
+    queries = read_yaml(file) if file.exists() else {}
     rows = reported[~reported["metric"].str.contains("_significant_vs_")]
-    values: list[float] = []
-    if paper == "efimov2022" and artifact.startswith("table"):
-        values = [*rows[rows["artifact"] == artifact]["value"]]
-    elif name == "efimov2022/controls":  # of ours, next to conditions of Tables 2 and 3
-        rows = rows[rows["artifact"].isin(["table2", "table3"]) & (rows["target"] == "hi")]
-        rows = rows[rows["task"].isin(["xnli", "ner"])]
-        values = [*rows[rows["condition"].isin(["original", "adjusted"])]["value"]]
-    elif paper == "tanti2021" and artifact.startswith("table"):
-        table, task = artifact.split("_")
-        tables = [table, "footnote6"] if table == "table1" else [table]
-        values = [*rows[rows["artifact"].isin(tables) & (rows["task"] == task)]["value"]]
-    elif paper == "muller2021" and artifact in ("figure1", "figure2", "figure4"):
-        rows = rows[rows["metric"] == "cka_percent_maximum"]
-        tasks = ["parsing", "pos", "ner"] if artifact == "figure1" else ["ner"]
-        values = [*rows[rows["task"].isin(tasks)]["value"]]
-    elif paper == "liu2020" and artifact in ("figure7", "figure8"):
-        rows = rows[(rows["source"] == "en") & (rows["target"] == "el")]
-        rows = rows[rows["condition"].str.startswith("alpha=")]
-        rates = [100 * value for value in rows[rows["metric"] == "convert_rate"]["value"]]
-        values = rates if artifact == "figure7" else [*rows[rows["metric"] == "bleu1"]["value"]]
-    return sorted(values)
+    for pattern, query in queries.items():
+        if fnmatch(figure, pattern):
+            rows = rows.query(query.format(figure=figure))
+            is_rate = rows["metric"].str.endswith("_rate")  # drawn in percent
+            return sorted(rows["value"].where(~is_rate, 100 * rows["value"]))
+    return []
 
 
 @pytest.fixture(scope="module")
@@ -176,4 +159,4 @@ def test_each_figure_of_measurements_shows_the_reported_numbers(
         assert (REPORTED in entries(figure)) is bool(numbers_of), name
         assert ("what the paper reports" in figure.get_label()) is bool(numbers_of), name
         marked |= {name} if numbers_of else set()
-    assert bool(marked) is (paper != "liang2021")  # its figures are curves without numbers
+    assert bool(marked) is (ROOT / f"tests/papers/{paper}/reported_figures.yaml").exists()

@@ -171,8 +171,10 @@ def read_condition(
 
 def _named(rows: pd.DataFrame, reported: Reported | None) -> dict[str, str]:
     """Return what the paper reports of a condition with these scores, by row of panels."""
+    if reported is None:
+        return {}
     texts: dict[str, list[str]] = {}
-    for kind, name in _REPORTED.items() if reported else ():
+    for kind, name in _REPORTED.items():
         same = rows.assign(metric=rows["metric"].str.replace("macro_f1", kind, regex=False))
         same = with_reported(same.drop_duplicates("metric"), reported).dropna(subset="reported")
         for metric, value in zip(same["metric"], same["reported"], strict=True):
@@ -230,7 +232,7 @@ def map_grid(
             scores = condition.scores.get(key, {}).items()
             measured = ", ".join(f"{name} {text}" for name, text in scores)
             title_of = f"{heading}, {condition.name}\n{measured}"
-            if text := condition.reported.get(key):  # in a line below, with a colour of its own
+            if text := condition.reported.get(key):  # in the line below, in another colour
                 title_of += "\n"
                 colour = "#222222" if condition.is_comparable else "#767676"
                 place: dict[str, Any] = {"loc": "right", "x": 0, "ha": "left", "color": colour}

@@ -236,7 +236,7 @@ def test_a_map_reads_points_and_scores_of_its_protocol_and_task(tmp_path: Path) 
         figure = draw_maps([cell], title="t", names=NAMES, genera=GENERA, reported=reported)
         above = [axes.get_title(loc="right") for axes in figure.axes[:3]]
         assert above == ["\N{WHITE CIRCLE} macro F1 78.3%, V-measure 13.0%", "", ""]
-        assert figure.texts[0].get_text().endswith(f" \N{WHITE CIRCLE}: {name}.")
+        assert figure.texts[-1].get_text().endswith(f" \N{WHITE CIRCLE}: {name}.")
         assert "in a heading" in figure.get_label()
     figure = draw_maps([cell], title="t", names=NAMES, genera=GENERA)
     assert not any(axes.get_title(loc="right") for axes in figure.axes)
