@@ -68,11 +68,7 @@ def curve_plot(
     """
     table = _spread_over_seeds(frame)
     panels, every = list(frame["panel"].unique()), list(frame["line"].unique())
-    lines = {panel: list(rows.unique()) for panel, rows in frame.groupby("panel")["line"]}
-    is_separate = len(panels) > 1 and sum(map(len, lines.values())) == len(every)
-    lines = lines if is_separate else dict.fromkeys(panels, every)
-    if (most := max(map(len, lines.values()))) > len(dashes):
-        raise AtlasError(f"curves: {most} lines are too many; draw at most {len(dashes)}.")
+    lines, is_separate = _lines_by_panel(frame, len(dashes))
     ranks = places(every, order or every)
     columns, labels = min(columns, len(panels)), (along_label, value_label)
     # many panels with common axes are small, one alone has large markers
@@ -88,17 +84,34 @@ def curve_plot(
             rows = table[table["panel"] == panel]
             looks = {line: _look(ranks[line], dashes, size, texts[line]) for line in lines[panel]}
             _draw_panel(axes, rows, looks, 7 if columns > 2 else 9, bars=bars)
-            # a single panel has the title of the figure
-            axes.set_title((headings or {}).get(panel, panel) if len(panels) > 1 else "")
+            axes.set_title((headings or {}).get(panel, panel))
             if is_separate:
                 axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend)
-        if not is_separate and (free := figure.axes[len(panels) :]):  # the place of a panel
-            legend |= {"ncols": 1, "bbox_to_anchor": (0, 0.5), "loc": "center left"}
-            legend["bbox_transform"] = free[0].transAxes
+        if not is_separate:
+            legend |= _free_place(figure.axes[len(panels) :])
         _write_legend(figure, [] if is_separate else grid[:1], marks, legend)
     by, mark = "task" if "task" in frame else "panel", "Bars" if bars else "Bands"
     figure.set_label(describe(frame, mark, by=by, of="line", items=items, band=band, names=names))
     return figure
+
+
+def _lines_by_panel(frame: pd.DataFrame, most: int) -> tuple[dict[str, list[str]], bool]:
+    """Return the lines of each panel, at most so many, and whether no two panels share one."""
+    every = list(frame["line"].unique())
+    lines = {str(panel): list(rows.unique()) for panel, rows in frame.groupby("panel")["line"]}
+    is_separate = len(lines) > 1 and sum(map(len, lines.values())) == len(every)
+    lines = lines if is_separate else dict.fromkeys(lines, every)
+    if (many := max(map(len, lines.values()))) > most:
+        raise AtlasError(f"curves: {many} lines are too many; draw at most {most}.")
+    return lines, is_separate
+
+
+def _free_place(hidden: Sequence[Axes]) -> dict[str, Any]:
+    """Return how a legend gets the place of a hidden panel, if there is one."""
+    if not hidden:
+        return {}
+    place = {"loc": "center left", "bbox_to_anchor": (0, 0.5), "ncols": 1}
+    return place | {"bbox_transform": hidden[0].transAxes}
 
 
 def _draw_panel(

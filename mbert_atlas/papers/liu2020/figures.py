@@ -35,6 +35,7 @@ def draw_by_weight(
     return curve_plot(
         curves(scores, by_layer=not is_rate),
         title=f"{title}, {protocol}",
+        headings={"by alpha": ""} if is_rate else None,  # the title has it
         along_label=_ALONG,
         value_label="convert rate (%)" if is_rate else "BLEU-1 (0 to 100)",
         columns=1 if is_rate else 2,
