@@ -67,9 +67,8 @@ def describe(
     read. ``by`` is the column of
     panels, ``of`` that of conditions, whose labels ``names`` may override; n counts ``items``.
     """
-    sentences = (_count(rows, by, items), _seeds(rows), _intervals(rows, mark, of, band, names))
-    sentences = (*sentences, reported_note(rows))
-    return " ".join(filter(None, sentences))
+    sentences = [_count(rows, by, items), _seeds(rows), _intervals(rows, mark, of, band, names)]
+    return " ".join(filter(None, [*sentences, reported_note(rows)]))
 
 
 def _count(rows: pd.DataFrame, by: str, items: str) -> str:

@@ -235,8 +235,8 @@ def map_grid(
             if text := condition.reported.get(key):  # in the line below, in another colour
                 title_of += "\n"
                 colour = "#222222" if condition.is_comparable else "#767676"
-                place: dict[str, Any] = {"loc": "right", "x": 0, "ha": "left", "color": colour}
-                axes.set_title(text, fontsize=9, **place)
+                look: dict[str, Any] = {"loc": "right", "x": 0, "ha": "left", "color": colour}
+                axes.set_title(text, fontsize=9, **look)
             axes.set_title(title_of, fontsize=9)
         present = {code for condition in conditions for code in condition.points["language"]}
         of_present = {code: look for code, look in of_language.items() if code in present}
