@@ -18,7 +18,7 @@ from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.explain import Origins, aligned, describe, list_runs
 from mbert_atlas.plan.paths import path
-from mbert_atlas.plan.plan import Plan
+from mbert_atlas.plan.plan import REPORTED, Plan
 from mbert_atlas.plan.runs import Run
 
 
@@ -113,8 +113,9 @@ def _write_results(options: argparse.Namespace, plan: Plan) -> None:
     if options.command == "compare":
         from mbert_atlas.scorecard.comparison import write_comparison
 
-        names = plan.language_names()
-        write_comparison(options.results, options.output, papers=plan.papers, names=names)
+        reported = {name: plan.home / REPORTED.format(name) for name in plan.papers}
+        named: dict[str, Any] = {"papers": plan.papers, "names": plan.language_names()}
+        write_comparison(options.results, options.output, **named, reported=reported)
         print(options.output / "index.html")
         return
     from mbert_atlas.scorecard.judging import read_judging

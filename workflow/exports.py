@@ -35,9 +35,8 @@ def export_run(folder: Path, paper: str, output: Path) -> None:
         inputs = [root / path.removeprefix("<results>/") for path in plan.inputs("figures", name)]
         if not all(map(Path.exists, inputs)):
             return None
-        reported = plan.reported_beside(name)
-        also = {"reported": reported["path"]} if reported else {}
-        return draw(plan.drawing(name), list(map(str, inputs)), plan.intervals_of(name), **also)
+        also = plan.intervals_of(name), plan.reported_beside(name)
+        return draw(plan.drawing(name), list(map(str, inputs)), *also)
 
     with figure_style(plan.config.figure_style):
         setting = Setting(**plan.setting(paper))

@@ -96,13 +96,12 @@ class Parameters(Plan):
             },
         }
 
-    def reported_beside(self, name: str) -> dict[str, str | None] | None:
-        """Return the reported numbers that a figure shows; without path if not comparable."""
+    def reported_beside(self, name: str) -> dict[str, Any] | None:
+        """Return the file of the reported numbers that a figure shows, and if they compare."""
         if not self.figures[name].reported:
             return None
-        return (
-            {**self.reported(self.paper_of(name))[0]} if self.config.comparable else {"path": None}
-        )
+        (file,) = self.reported(self.paper_of(name))
+        return {**file, "is_comparable": self.config.comparable}
 
     def intervals_of(self, name: str) -> dict[str, Any] | None:
         """Return what a figure's intervals are computed from, except its numbers; none if none."""

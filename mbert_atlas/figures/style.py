@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -31,6 +32,9 @@ GROUP_COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 FULL_WIDTH = 7.2  # inches; the text width of a two-column paper, so fonts keep their size in print
+
+_LEGEND_WIDTH, _HANDLE = 110, 7
+"""Characters that fit the width of a legend, and those that the handle of an entry takes."""
 
 _SHEET: ContextVar[Mapping[str, Any] | None] = ContextVar("_SHEET", default=None)
 """Settings of the style sheet in use."""
@@ -117,6 +121,15 @@ def _label_of(panel: str, labels: str | Mapping[str, str], is_outer: bool) -> st
     if isinstance(labels, str):
         return labels if is_outer else ""
     return labels[panel]
+
+
+def legend_columns(texts: Sequence[str], most: int) -> int:
+    """Return in how many columns, at most so many, a legend fits the width of a figure."""
+    for columns in range(min(most, len(texts)), 1, -1):
+        parts = np.array_split(np.array(texts, dtype=object), columns)
+        if sum(max(map(len, part)) + _HANDLE for part in parts) <= _LEGEND_WIDTH:
+            return columns
+    return 1
 
 
 def save_figure(figure: Figure, stem: Path | str, caption: str | None = None) -> tuple[Path, Path]:

@@ -14,7 +14,22 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import FULL_WIDTH, MARKERS, figure_style, group_colours, require_rows
+from mbert_atlas.figures.reported import (
+    REPORTED,
+    Reported,
+    draw_reported,
+    has_reported,
+    reported_entry,
+    with_reported,
+)
+from mbert_atlas.figures.style import (
+    FULL_WIDTH,
+    MARKERS,
+    figure_style,
+    group_colours,
+    legend_columns,
+    require_rows,
+)
 from mbert_atlas.figures.uncertainty import describe, interval_name, with_intervals
 from mbert_atlas.labels import label, language, places
 
@@ -23,11 +38,10 @@ _AXES = {
     "accuracy_drop_percent": "relative accuracy drop (%)",
     GAIN: "gain in accuracy or F1 (points)",
 }
-_SEED, _MEAN, _REPORTED = "single seed", "mean", "reported"
+_SEED, _MEAN = "single seed", "mean"
 _MARKER_STYLES: dict[str, dict[str, Any]] = {
     _SEED: {"markersize": 3.5, "alpha": 0.45, "markeredgewidth": 0},
     _MEAN: {"markersize": 7.5, "markeredgecolor": "white"},
-    _REPORTED: {"markersize": 8.5, "markerfacecolor": "none", "markeredgewidth": 1.2},
 }
 _INTERVAL = "interval"
 _ROW_HEIGHT = 0.8  # of the unit that each language gets on the vertical axis
@@ -38,40 +52,44 @@ def draw_transfer(
     title: str,
     names: Mapping[str, str],
     order: Sequence[str],
-    reported: str | None,
     intervals: pd.DataFrame | None = None,
+    reported: Reported | None = None,
 ) -> Figure:
     """Draw one measurement of transfer, see :func:`read_scores` and :func:`transfer_plot`."""
     (cell,) = cells
-    measured, printed, value_label = read_scores(cell.path, reported, names, intervals)
-    return transfer_plot(
-        measured, printed, title=title, value_label=value_label, names=names, order=order
-    )
+    measured, value_label = read_scores(cell.path, names, intervals, reported)
+    return transfer_plot(measured, title=title, value_label=value_label, names=names, order=order)
 
 
 def read_scores(
     measurements: Path | str,
-    reported: Path | str | None,
     names: Mapping[str, str],
     intervals: pd.DataFrame | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame | None, str]:
+    reported: Reported | None = None,
+) -> tuple[pd.DataFrame, str]:
     """Read what a plot of transfer shows: gains if there are any, else each task's first metric.
 
-    Returns two tables for :func:`transfer_plot`, the second without numbers that may be compared
-    none, and the label of its axis. Protocols that agree in all values are shown as one, ``both``.
-    Several tasks become tests, or the rows where gains are shown; several training languages become
-    tests, too. Rows of single layers are left out where others have none.
+    Returns the table for :func:`transfer_plot` and the label of its axis. Protocols that agree in
+    all values are shown as one, ``both``. Several tasks become tests, or the rows where gains are
+    shown; several training languages become tests, too. Rows of single layers are left out where
+    others have none. What the paper reports over all languages is a test, with metrics as rows.
     """
-    measured = with_intervals(read_measurements(measurements), intervals)
-    measured = measured[measured["target"] != ""]
+    every = with_intervals(read_measurements(measurements), intervals)
+    every = with_reported(every, reported)
+    measured = every[every["target"] != ""]
     is_gain = measured["metric"] == GAIN
     headline = measured.groupby("task")["metric"].transform("first")
     measured = measured[is_gain if is_gain.any() else measured["metric"] == headline]
     if (all_layers := measured["layers"] == "").any():
         measured = measured[all_layers]
-    values = measured.groupby("protocol")["value"].apply(tuple)
+    overall = every[every["target"] == ""]
+    overall = overall[overall["reported"].notna()] if has_reported(overall) else overall[:0]
+    values = pd.concat([measured, overall]).groupby("protocol")["value"].apply(tuple)
     if values.nunique() == 1:
-        measured = measured[measured["protocol"] == values.index[0]].assign(protocol="both")
+        measured, overall = (
+            some[some["protocol"] == values.index[0]].assign(protocol="both")
+            for some in (measured, overall)
+        )
 
     metrics, by_source = measured["metric"].unique(), measured["source"].nunique() > 1
     columns = {"task": "language"} if is_gain.any() else {"target": "language"}
@@ -87,15 +105,15 @@ def read_scores(
         table = table.assign(task=tasks).rename(columns=columns)
         return table if "test" in table else table.assign(test="")
 
-    printed = None
-    if reported is not None:
-        keys = ["artifact", "task", "metric"]
-        printed = pd.read_csv(reported, keep_default_na=False)
-        printed = labelled(printed.merge(measured[keys].drop_duplicates(), on=keys))
-    value_label = "accuracy or F1 (%), see the headings"
+    points, value_label = labelled(measured), "accuracy or F1 (%), see the headings"
     if len(metrics) == 1:
         value_label = _AXES.get(metrics[0], f"{label(metrics[0])} (%)")
-    return labelled(measured), printed, value_label
+    if len(overall):
+        overall = overall.assign(test="all languages", language=overall["metric"])
+        by_language = points["test"].where(points["test"] != "", f"{value_label} by language")
+        points = pd.concat([overall, points.assign(test=by_language)])
+        value_label = "%, see the headings"
+    return points, value_label
 
 
 def scores_by_language(rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,30 +128,30 @@ def scores_by_language(rows: pd.DataFrame) -> pd.DataFrame:
 
 def transfer_plot(
     measured: pd.DataFrame,
-    reported: pd.DataFrame | None = None,
     *,
     title: str,
     value_label: str,
     names: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
-    """Draw seeds as small dots, their mean as a large marker with a bar, the reported value hollow.
+    """Draw seeds as small dots, their mean as a large marker with a bar; the paper's value hollow.
 
     ``measured`` has the columns ``test``, ``language`` (code), ``condition``, ``protocol``,
     ``seed``, ``n`` and ``value`` (percent), one row per seed; each test has a row of panels, each
     protocol a column. Bars have the ends ``low`` and ``high``, if there are any, see
-    :func:`.uncertainty.with_intervals`. ``reported``, if numbers are comparable, has the paper's
-    ``test``, ``language``, ``condition`` and ``value``, drawn under every protocol. ``names`` are
-    those of languages and conditions that differ from their usual label. ``order`` has the
-    conditions of all figures that belong together, so that each looks the same in all of them. The
-    label of the figure is what a caption says of n, seeds and intervals. Raises AtlasError if there
-    are no rows, or too many conditions.
+    :func:`.uncertainty.with_intervals`, and hollow markers the values ``reported``, see
+    :func:`.reported.with_reported`. ``names`` are those of languages and conditions that differ
+    from their usual label. ``order`` has the conditions of all figures that belong together, so
+    that each looks the same in all of them. The label of the figure is what a caption says of n,
+    seeds and intervals. Raises AtlasError if there are no rows, or too many conditions.
     """
     require_rows(measured, "plot of transfer")
     styles = _styles(list(measured["condition"].unique()), order, names)
-    points, rows = _points(measured, reported), _languages_by_test(measured)
+    points, rows = _points(measured), _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
-    heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(styles)) for test in tests]
+    # a single row of few markers is high enough to see them apart, and to outweigh the legend
+    least, per_row = 1.0 / len(tests), max(0.36, 0.17 * len(styles))
+    heights = [0.4 + max(least, len(rows[test]) * per_row) for test in tests]
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
         share: dict[str, Any] = {"sharex": True, "sharey": "row", "squeeze": False}
@@ -156,7 +174,7 @@ def transfer_plot(
         figure.suptitle(title, x=0.01, ha="left")
         figure.supylabel("tested on", fontsize=9)
         interval = interval_name(measured) if "over" in measured else ""
-        _write_legend(figure, [style["label"] for style in styles.values()], interval)
+        _write_legend(figure, [style["label"] for style in styles.values()], interval, measured)
     described = describe(measured, "Bars", by="test", of="condition", names=names)
     figure.set_label(described + _on_long_bars(points, axes.get_xlim()))
     return figure
@@ -187,7 +205,7 @@ def _on_long_bars(points: Mapping[str, pd.DataFrame], limits: tuple[float, float
     return " Bars that reach the frame go on behind it."
 
 
-def _points(measured: pd.DataFrame, reported: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
+def _points(measured: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return what is drawn, by kind of marker."""
     keys = ["test", "protocol", "condition", "language"]
     by_cell = measured.groupby(keys, sort=False)["value"]
@@ -195,14 +213,14 @@ def _points(measured: pd.DataFrame, reported: pd.DataFrame | None) -> dict[str, 
     points = {_SEED: measured[by_cell.transform("size") > 1], _MEAN: means}
     if "low" in measured:
         points = {_INTERVAL: measured.dropna(subset="low").drop_duplicates(keys), **points}
-    if reported is not None:
-        points[_REPORTED] = means[keys].merge(reported, on=["test", "condition", "language"])
+    if has_reported(measured):
+        points[REPORTED] = measured.dropna(subset="reported").drop_duplicates(keys)
     return points
 
 
 def _limits(measured: pd.DataFrame, points: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
     """Return the ends of the axis: bars that are far longer than the points apart are cut off."""
-    values = [*measured["value"], *(points[_REPORTED]["value"] if _REPORTED in points else ())]
+    values = [*measured["value"], *(points[REPORTED]["reported"] if REPORTED in points else ())]
     low, high = min(values), max(values)
     room = 0.6 * max(high - low, 1.0)
     if _INTERVAL in points:
@@ -238,6 +256,11 @@ def _draw_panel(
                     look = {"color": style["color"], "linewidth": 1.4, "alpha": 0.75}
                     axes.hlines(heights, rows["low"], rows["high"], **look)
                     continue
+                if kind == REPORTED:
+                    draw_reported(
+                        axes, rows["reported"], heights, rows, style | {"markersize": 8.5}
+                    )
+                    continue
                 options = style | _MARKER_STYLES[kind] | ({} if kind == _MEAN else {"label": kind})
                 axes.plot(rows["value"], heights, linestyle="none", **options)
 
@@ -251,20 +274,21 @@ def _label_rows(axes: Axes, languages: Sequence[str]) -> None:
     axes.set_ylim(len(languages) - 0.5, -0.5)
 
 
-def _write_legend(figure: Figure, conditions: Sequence[str], interval: str) -> None:
+def _write_legend(
+    figure: Figure, conditions: Sequence[str], interval: str, measured: pd.DataFrame
+) -> None:
     """Write a line for each condition, and one for other markers, and bars, if any are drawn."""
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    for kind, face, edge in ((_SEED, group_colours()[0], "none"), (_REPORTED, "none", "#444444")):
-        if kind in handles:
-            style = {**_MARKER_STYLES[kind], "markerfacecolor": face, "markeredgecolor": edge}
-            style.pop("markeredgewidth")
-            handles[kind] = Line2D([], [], marker="o", linestyle="none", **style)
-    entries = {name: handles[name] for name in (*conditions, _SEED, _REPORTED) if name in handles}
+    if _SEED in handles:
+        style = {**_MARKER_STYLES[_SEED], "color": group_colours()[0]}
+        handles[_SEED] = Line2D([], [], marker="o", linestyle="none", **style)
+    entries = {name: handles[name] for name in (*conditions, _SEED) if name in handles}
+    entries |= reported_entry(measured)
     if interval:
         entries[interval] = Line2D([], [], color="#777777", linewidth=1.4)
-    columns = 4 if max(map(len, entries)) <= 24 else 2  # that fit the width
+    columns = legend_columns(list(entries), 6)
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns, "frameon": False}
     place |= {"columnspacing": 1.0, "handletextpad": 0.5}
     figure.legend(list(entries.values()), list(entries), **place)

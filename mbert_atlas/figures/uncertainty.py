@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from mbert_atlas.figures.reported import reported_note
 from mbert_atlas.labels import label, listed
 
 _PLACE = ("task", "model", "condition", "source", "target", "layers", "metric", "protocol")
@@ -60,13 +61,14 @@ def describe(
     band: str = "",
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """Return n, seeds and what ``mark`` (bars, bands) are of the rows drawn, as sentences.
+    """Return n, seeds, what ``mark`` (bars, bands) are, and the paper's numbers, as sentences.
 
-    Rows have ``n`` and ``seed``, and what :func:`interval_name` reads. ``by`` is the column of
+    Rows drawn have ``n`` and ``seed``, and what :func:`interval_name` and :func:`.reported_note`
+    read. ``by`` is the column of
     panels, ``of`` that of conditions, whose labels ``names`` may override; n counts ``items``.
     """
-    sentences = (_count(rows, by, items), _seeds(rows), _intervals(rows, mark, of, band, names))
-    return " ".join(filter(None, sentences))
+    sentences = [_count(rows, by, items), _seeds(rows), _intervals(rows, mark, of, band, names)]
+    return " ".join(filter(None, [*sentences, reported_note(rows)]))
 
 
 def _count(rows: pd.DataFrame, by: str, items: str) -> str:

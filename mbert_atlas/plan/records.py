@@ -20,8 +20,8 @@ from mbert_atlas.plan.paths import path
 CAPTIONS = {
     "figures.transfer:draw_transfer": "Scores by test set and language, or gains over a condition, "
     "trained on one or more languages and tested on each. Small dots are seeds, large markers "
-    "their mean; hollow markers are the reported values where they may be compared. One panel per "
-    "protocol. To read it, compare the markers within a row: right of another is better.",
+    "their mean. One panel per protocol. To read it, compare the markers within a row: right of "
+    "another is better.",
 }
 """Captions of shared kinds of figures, for artifacts without a caption."""
 Cells = Callable[[], Sequence[Cell]]
@@ -52,8 +52,7 @@ class Figure:
     draw: str  # `module:function`; `function(cells, **options)` returns a matplotlib figure
     cells: Cells  # what is drawn, with its files: the job's input
     options: Options = dict  # keyword arguments of the function, plain JSON values
-    # The function also takes `reported`, the path of the paper's reported numbers, or none where
-    # the run cannot be compared with the paper.
+    # The function also takes `reported`, the paper's numbers.
     reported: bool = False
     # The function also takes `intervals`, of the numbers of the measurement that it draws.
     intervals: bool = False

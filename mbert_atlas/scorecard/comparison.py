@@ -12,6 +12,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.figures.curves import curve_grid
+from mbert_atlas.figures.reported import read_reported, reported_note, with_reported
 from mbert_atlas.figures.style import save_figure
 from mbert_atlas.plan.records import Curves, PaperPlan
 from mbert_atlas.registry import resolve
@@ -56,12 +57,14 @@ def write_comparison(
     *,
     papers: Mapping[str, PaperPlan],
     names: Mapping[str, str],
+    reported: Mapping[str, Path] | None = None,
 ) -> None:
     """Compare finished runs: a self-contained page, ``index.html``, its figures and ``claims.csv``.
 
-    ``papers`` have titles and main curves, ``names`` the languages by code. ``claims.csv`` has the
-    rows of all runs, with the column ``run``. Raises an AtlasError if there are fewer than two
-    folders, and a DataError as :func:`.results.read_results`, or if ``output`` holds other results.
+    ``papers`` have titles and main curves, ``names`` the languages by code; ``reported`` are the
+    files with the papers' numbers, which figures show. ``claims.csv`` has the rows of all runs,
+    with the column ``run``. Raises an AtlasError if there are fewer than two folders, and a
+    DataError as :func:`.results.read_results`, or if ``output`` holds other results.
     """
     if len(folders) < 2:
         raise AtlasError("A comparison takes two results folders or more; name another one.")
@@ -73,7 +76,7 @@ def write_comparison(
     results = read_results(folders)
     run_names = ", ".join(one.label for one in results)
     setting = Setting(run_names, all(one.is_comparable for one in results), names=names)
-    claims = _aligned(results)
+    claims, printed = _aligned(results), reported or {}
     sections = []
     for paper in claims["paper"].unique():
         plan = papers.get(paper, PaperPlan(paper, []))
@@ -87,7 +90,7 @@ def write_comparison(
             "claims": compared,
             "agreement": {name: numbers[name] for name in agreements if numbers[name]},
             "counts": [count_verdicts(rows) for _, rows in of_paper.groupby("run", sort=False)],
-            "curves": _draw(results, paper, plan, names, output / "figures"),
+            "curves": _draw(results, plan, names, output / "figures" / paper, printed.get(paper)),
         }
         sections.append(section)
     write_csv(claims, table)
@@ -159,10 +162,14 @@ def _merged(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _draw(
-    results: Sequence[Results], paper: str, plan: PaperPlan, names: Mapping[str, str], folder: Path
+    results: Sequence[Results],
+    plan: PaperPlan,
+    names: Mapping[str, str],
+    stem: Path,
+    reported: Path | None,
 ) -> dict[str, Any] | None:
-    """Draw a paper's main curves; none if no run has measured them."""
-    frames = [(curves, _points(results, paper, curves)) for curves in plan.curves]
+    """Draw the main curves of the paper that ``stem`` names; none if no run has measured them."""
+    frames = [(curves, _points(results, stem.name, curves, reported)) for curves in plan.curves]
     curves, by_run = max(frames, key=lambda item: len(item[1]), default=(None, {}))
     if curves is None or not by_run:
         return None
@@ -172,17 +179,19 @@ def _draw(
     }
     if len({_content(points) for points in by_protocol.values()}) == 1:
         by_protocol = {_BOTH: by_protocol[PROTOCOLS[0]]}
-    drawn = {}
+    drawn, note = dict[str, Path](), ""
     for protocol, points in by_protocol.items():
         if points:
             figure = curve_grid(
                 points, along_label=curves.along_label, value_label=curves.value_label, names=names
             )
-            drawn[protocol] = save_figure(figure, folder / f"{paper}.{protocol.split()[0]}")[0]
+            drawn[protocol] = save_figure(figure, f"{stem}.{protocol.split()[0]}")[0]
+            note = reported_note(pd.concat(points.values()))
     name, title = _artifact(plan, curves)
     return {
         "title": f"{artifact_name(name)}: {title}",
         "figures": drawn,
+        "note": note,
         "missing": [one.label for one in results if one.label not in by_run],
     }
 
@@ -202,7 +211,7 @@ def _artifact(plan: PaperPlan, curves: Curves) -> tuple[str, str]:
 
 
 def _points(
-    results: Sequence[Results], paper: str, curves: Curves
+    results: Sequence[Results], paper: str, curves: Curves, reported: Path | None
 ) -> dict[str, dict[str, pd.DataFrame]]:
     """Return the points of each run that has all measurements, by protocol."""
     by_run = {}
@@ -211,6 +220,8 @@ def _points(
         if not all(path.is_file() for path in paths):
             continue
         rows = pd.concat(map(read_measurements, paths), ignore_index=True)
+        if reported:
+            rows = with_reported(rows, read_reported(reported, one.is_comparable))
         points = {
             str(protocol): resolve(curves.points)(some)
             for protocol, some in rows.groupby("protocol")

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from mbert_atlas.cells import with_files
+from mbert_atlas.figures.reported import read_reported
 from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.cells import KEY, Measured, measured_cells
 from mbert_atlas.scorecard.claims import Claims
@@ -46,15 +47,18 @@ def draw(
     drawn: Mapping[str, Any],
     files: Sequence[str],
     intervals: Mapping[str, Any] | None = None,
-    **also: Any,
+    reported: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return the matplotlib figure of a record, with the files of its cells.
 
     ``drawn`` has ``function``, ``cells`` and ``options``; ``intervals``, if it shows some,
-    ``paper``, ``about`` (what claims state of cells) and ``languages``; ``also`` has other
-    arguments of the function.
+    ``paper``, ``about`` (what claims state of cells) and ``languages``; ``reported``, if it shows
+    the paper's numbers, ``path`` and ``is_comparable``.
     """
     cells = with_files(drawn["cells"], files)
+    also: dict[str, Any] = {}
+    if reported:
+        also["reported"] = read_reported(reported["path"], reported["is_comparable"])
     if intervals:  # of all numbers that the figure may show
         stated = {intervals["paper"]: Claims(claims={}, **intervals["about"])}
         paths = cells[0].paths

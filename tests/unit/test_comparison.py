@@ -8,12 +8,16 @@ import pandas as pd
 import pytest
 from axe import check, needs_axe
 from configs import ROOT
+from matplotlib.figure import Figure
 from toy_results import PAPER, PAPERS, finished_run
 
 from mbert_atlas import papers
 from mbert_atlas.__main__ import main
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.reported import MARK
+from mbert_atlas.figures.style import save_figure
 from mbert_atlas.files import write_json
+from mbert_atlas.scorecard.cells import KEY
 from mbert_atlas.scorecard.comparison import compare_claims, write_comparison
 from mbert_atlas.scorecard.results import read_results
 from mbert_atlas.scorecard.templates import Setting
@@ -174,6 +178,25 @@ def test_curves_are_the_first_that_most_runs_have(two: list[Path], tmp_path: Pat
         for protocol in ("both", "published", "corrected")  # the first of Table 1
         for kind in ("svg", "png")
     }
+
+
+def test_curves_show_what_the_paper_reports(
+    two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Figure] = []
+    monkeypatch.setattr(
+        "mbert_atlas.scorecard.comparison.save_figure",
+        lambda figure, stem: (figures.append(figure), save_figure(figure, stem))[1],
+    )
+    assert "not judged" not in page(two, tmp_path / "out")
+    row = pd.read_csv(two[0] / f"measurements/{PAPER}/table1.csv", keep_default_na=False).iloc[0]
+    pd.DataFrame([row[[*KEY]].to_dict() | {"value": 12.5}]).to_csv(tmp_path / "r.csv", index=False)
+    reported = {PAPER: tmp_path / "r.csv"}
+    write_comparison(two, tmp_path / "out", papers=PAPERS, names=NAMES, reported=reported)
+    assert "not judged" in (tmp_path / "out/index.html").read_text("utf-8")
+    lines = [line for figure in figures for axes in figure.axes for line in axes.lines]
+    marked = [line.get_ydata() for line in lines if line.get_label() == MARK]
+    assert {value for values in marked for value in values if value == value} == {12.5}
 
 
 def test_folders_are_named_by_the_part_that_differs(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from PIL import Image
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.separation import separation
 from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.figures.reported import Reported
 from mbert_atlas.figures.style import GROUP_COLOURS, figure_style, save_figure
 from mbert_atlas.figures.transfer import read_scores, scores_by_language, transfer_plot
 
@@ -41,12 +42,12 @@ def test_separation_against_closed_forms_and_brute_force() -> None:
 
 
 def test_transfer_plot_shows_seeds_means_and_hollow_reported_values() -> None:
-    reported = pd.DataFrame(
-        [("es", "original", 74.2), ("es", "adjusted", 74.82), ("ru", "original", 67.95)],
-        columns=["language", "condition", "value"],
-    ).assign(test="")
+    printed = {("es", "original"): 74.2, ("es", "adjusted"): 74.82}
+    measured = transfer().assign(is_comparable=True)
+    places = zip(measured["language"], measured["condition"], strict=True)
+    measured["reported"] = [printed.get(place, np.nan) for place in places]
     figure = transfer_plot(
-        transfer(), reported, title="XNLI", value_label="accuracy (%)", names={"es": "Spanish"}
+        measured, title="XNLI", value_label="accuracy (%)", names={"es": "Spanish"}
     )
     left, right = figure.axes
     assert left.get_title(loc="left") == "protocol: published"
@@ -55,12 +56,13 @@ def test_transfer_plot_shows_seeds_means_and_hollow_reported_values() -> None:
     seeds, means, hollow = left.lines[:3]
     assert len(seeds.get_xdata()) == 6
     assert np.allclose(means.get_xdata(), [74.2, 59.2])
-    assert list(hollow.get_xdata()) == [74.2]  # Russian was not measured
+    assert list(hollow.get_xdata()) == [74.2]
+    assert hollow.get_ydata()[0] == means.get_ydata()[0]
     assert hollow.get_markerfacecolor() == "none"
     assert left.lines[0].get_ydata()[0] < left.lines[3].get_ydata()[0]  # upper row comes first
     assert left.yaxis_inverted()
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["original", "adjusted", "single seed", "reported"]
+    assert legend == ["original", "adjusted", "single seed", "reported by the paper"]
 
 
 def test_conditions_keep_their_style_and_panels_show_their_languages() -> None:
@@ -132,26 +134,61 @@ def test_scores_are_read_with_gains_first_and_by_language_of_training(tmp_path: 
         for protocol in ("published", "corrected")
         for m, v in ((headline, 70.0), ("exact_match", 60.0), ("p_value", 0.1))
     ]
-    path, reported = tmp_path / "m.csv", tmp_path / "r.csv"
+    path = tmp_path / "m.csv"
     write_measurements(rows, path, paper="somebody2020")
-    pd.DataFrame(rows).to_csv(reported, index=False)
-    measured, printed, label = read_scores(path, reported, {})
+    measured, label = read_scores(path, {})
     assert label == "accuracy or F1 (%), see the headings"
     assert set(measured["test"]) == {"XNLI (accuracy)", "MLQA: mixed (F1)"}
     assert set(measured["protocol"]) == {"both"}  # they agree in all values
-    assert printed is not None
-    assert set(printed["metric"]) == set(measured["metric"]) == {"accuracy", "f1"}
+    assert set(measured["metric"]) == {"accuracy", "f1"}
     other = [{**row, "source": "de"} for row in rows if row["metric"] == "accuracy"]
     write_measurements([*rows, *other], path)
-    found = read_scores(path, None, {})[0]
+    found = read_scores(path, {})[0]
     assert "XNLI (accuracy), trained on de" in set(found["test"])
     by_layer = [{**row, "layers": layer} for row in rows for layer in ("1", "2")]
     write_measurements([*rows, *by_layer], path)
-    assert len(read_scores(path, None, {})[0]) == len(measured)
+    assert len(read_scores(path, {})[0]) == len(measured)
     gains = [{**rows[0], "metric": "gain_over_original", "value": 1.0}]
     write_measurements([*rows, *gains], path)
-    found, _, label = read_scores(path, None, {})
+    found, label = read_scores(path, {})
     assert (found["language"].tolist(), label) == (["XNLI"], "gain in accuracy or F1 (points)")
+
+
+def test_what_the_paper_reports_over_all_languages_stands_above_them(tmp_path: Path) -> None:
+    common = {"paper": "somebody2020", "artifact": "table1", "task": "xnli", "model": "mbert"}
+    common |= {"condition": "original", "source": "en", "layers": ""}
+    rows = [
+        {**common, "target": target, "metric": metric, "value": value}
+        for target, metric, value in (
+            *(("ru", "accuracy", 60.0), ("hi", "accuracy", 50.0), ("hi", "f1", 1.0)),
+            *(("", "macro_f1_label", 70.0), ("", "macro_f1_union", 71.0)),
+        )
+    ]
+    write_measurements(rows, tmp_path / "m.csv")
+    reported = Reported(pd.DataFrame([{**rows[3], "value": 72.0}]), True)
+    measured, label = read_scores(tmp_path / "m.csv", {}, None, reported)
+    assert label == "%, see the headings"
+    assert measured[["test", "language", "value"]].values.tolist() == [
+        ["all languages", "macro_f1_label", 70.0],
+        ["accuracy (%) by language", "ru", 60.0],
+        ["accuracy (%) by language", "hi", 50.0],
+    ]
+    figure = transfer_plot(measured, title="t", value_label=label)
+    above, below = figure.axes
+    assert [tick.get_text() for tick in above.get_yticklabels()] == ["macro F1, labels"]
+    assert [line.get_xdata().tolist() for line in above.lines] == [[70.0], [72.0]]
+    assert len(below.lines) == 1
+
+
+def test_a_single_row_is_higher_than_its_legend() -> None:
+    frame = transfer().assign(over="seeds and items", low=50.0, high=80.0)
+    frame = frame[(frame["language"] == "hi") & (frame["protocol"] == "published")]
+    frame = frame.assign(reported=60.0, is_comparable=False)
+    figure = transfer_plot(frame, title="t", value_label="v")
+    figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert box.height < figure.axes[0].get_window_extent().height
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
 
 
 def test_saved_twice_gives_the_same_bytes(tmp_path: Path) -> None:

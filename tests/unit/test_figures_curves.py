@@ -82,6 +82,15 @@ def test_panels_fill_a_grid_with_common_axes(panels: int, columns: int, rows: in
     assert len([axes for axes in shown if axes.get_xlabel()]) == min(panels, columns)
 
 
+def test_a_legend_takes_the_place_of_a_missing_panel() -> None:
+    figure = plot(measured(5, 3), columns=3, share=True, names={"c_0": "a name of " + 40 * "x "})
+    figure.draw_without_rendering()
+    box, free = figure.legends[0].get_window_extent(), figure.axes[5].get_window_extent()
+    assert not any(box.overlaps(axes.get_tightbbox()) for axes in figure.axes[:5])
+    assert free.x0 <= box.x0
+    assert free.y0 <= box.y0 < box.y1 <= free.y1
+
+
 def test_axes_of_panels_may_have_separate_labels() -> None:
     labels = {"p0": "accuracy (%)", "p1": "AMI (%)"}
     figure = curve_plot(measured(2), title="", along_label=labels, value_label=labels)

@@ -1,5 +1,3 @@
-from typing import Any
-
 from workflow.job import set_up
 
 with set_up(snakemake):
@@ -7,7 +5,6 @@ with set_up(snakemake):
     from mbert_atlas.scorecard.intervals import draw
 
     params = snakemake.params
-    also: dict[str, Any] = {"reported": params.reported["path"]} if params.reported else {}
     with figure_style(params.style and params.style["path"]):
-        figure = draw(params.drawn, snakemake.input, params.intervals, **also)
+        figure = draw(params.drawn, snakemake.input, params.intervals, params.reported)
         save_figure(figure, snakemake.output[0].with_suffix(""), params.caption)

@@ -189,6 +189,7 @@ def _figures(plan: Files) -> list[Artifact]:
                     "items": _ITEMS.get(name, _ITEMS_OF_PROBES),
                 },
                 intervals=name == "figure4",  # no other has resamples
+                reported=True,
             ),
             highlight=name in ("figure1", "figure3"),
         )

@@ -1,7 +1,7 @@
 """The curves of Figures 1 to 5: which measurements, in which panel, along which axis."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
+from mbert_atlas.figures.reported import Reported, with_reported
 from mbert_atlas.figures.uncertainty import with_intervals
 from mbert_atlas.labels import label
 
@@ -58,6 +59,7 @@ def draw_curves(
     models: Mapping[str, str],
     items: str,
     intervals: pd.DataFrame | None = None,
+    reported: Reported | None = None,
 ) -> Figure:
     """Draw a figure's measurements, the file of one cell, under one protocol.
 
@@ -71,12 +73,16 @@ def draw_curves(
         for kind in ("", "_tuned")
     }
     frame = with_intervals(read_measurements(cells[0].path), intervals)
+    frame = with_reported(frame, reported)
     points = curves(frame, artifact, protocol, models)
+    names_encoder = artifact in ("figure3", "figure4") or points["model"].nunique() > 1
+    encoder = "" if names_encoder else f"\n{label(points['model'].iloc[0], models)}"
     return curve_plot(
         points,
+        headings=_headings(points["panel"].unique()),
         value_label=dict(zip(points["panel"], points["unit"], strict=True)),
         items=items,
-        title=f"{title}, {protocol}",
+        title=f"{title}, {protocol}{encoder}",
         names=NAMES | lines,
         order=[*NAMES, *sets],
         **LAYOUTS[artifact],
@@ -89,18 +95,30 @@ def curves(
     """Return a figure's points: ``panel``, ``line``, ``along`` (number), and measured columns.
 
     ``unit`` is the label of the vertical axis; ``models`` are labels of encoders in the headings of
-    panels.
+    panels, where there are several.
     """
     frame = frame[frame["protocol"] == protocol]
     frame = frame[frame["metric"] == _METRICS.get(artifact, "score")]
+    models = {name: label(name, models) for name in frame["model"].unique()}
     rows: list[Any] = frame.to_dict("records")
     points = [
         row | dict(zip(("panel", "line", "along"), place, strict=True)) | {"unit": _unit(row)}
         for row in rows
-        if (place := _place(row, artifact, models or {}))
+        if (place := _place(row, artifact, models))
     ]
     columns = ["panel", "line", "along", "unit", *frame.columns]
-    return pd.DataFrame(points, columns=columns).sort_values("along", kind="stable")
+    # a row of panels for each encoder
+    return pd.DataFrame(points, columns=columns).sort_values(["model", "along"], kind="stable")
+
+
+def _headings(panels: Iterable[str]) -> dict[str, str]:
+    """Return the headings of panels, an encoder's name above its first panel only."""
+    headings, above = {}, ""
+    for panel in panels:
+        encoder, line, rest = panel.rpartition("\n")
+        headings[panel] = panel if encoder != above else line + rest
+        above = encoder
+    return headings
 
 
 def _unit(row: Mapping[str, Any]) -> str:
@@ -140,7 +158,7 @@ def _place(
     if window is None:
         return None
     method, start, stop = window.groups()
-    panel = f"{label(row['model'], models)},\n{row['task']}".replace(" (", "\n(")
+    panel = f"{models[row['model']]}\n{row['task']}" if len(models) > 1 else row["task"]
     if artifact == "figure1":
         kind = {"0": "first", "random": "random"}.get(start, "next")
         return panel, f"{method}_{kind}", int(start if kind == "next" else stop)

@@ -260,7 +260,7 @@ class _Builder:
                 *more,
             ],
             figures=figures_by_protocol(
-                name, draw, lambda: measured(_PAPER, name), options, intervals=True
+                name, draw, lambda: measured(_PAPER, name), options, intervals=True, reported=True
             ),
         )
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import curve_plot
+from mbert_atlas.figures.reported import Reported, with_reported
 from mbert_atlas.figures.uncertainty import with_intervals
 
 _LINES = 6
@@ -23,16 +24,18 @@ def draw_by_weight(
     protocol: str,
     metric: str,
     intervals: pd.DataFrame | None = None,
+    reported: Reported | None = None,
 ) -> Figure:
     """Draw convert rates or BLEU-1 by alpha, a line per layer; BLEU-1 also by layer."""
     (cell,) = cells
     scores, is_rate = read_measurements(cell.path), metric == "convert_rate"
     scores = with_intervals(scores[scores["protocol"] == protocol], intervals)
-    if is_rate:
-        scores = scores.assign(**100 * scores.filter(["value", "low", "high"]))
+    scores = with_reported(scores, reported)
+    scores = _in_percent(scores) if is_rate else scores
     return curve_plot(
         curves(scores, by_layer=not is_rate),
         title=f"{title}, {protocol}",
+        headings={"by alpha": ""} if is_rate else None,  # the title has it
         along_label=_ALONG,
         value_label="convert rate (%)" if is_rate else "BLEU-1 (0 to 100)",
         columns=1 if is_rate else 2,
@@ -69,11 +72,10 @@ def convert_rates(rows: pd.DataFrame) -> pd.DataFrame:
     layers = sorted(rows["layers"].astype(int).unique())
     lines = {layers[len(layers) // 2 - 1]: "middle layer"}
     lines |= {layers[0]: "first layer", layers[-1]: "last layer"}
-    rows = rows.assign(
+    rows = _in_percent(rows).assign(
         panel="",
         line=rows["layers"].astype(int).map(lines),
         along=rows["condition"].str.removeprefix("alpha=").astype(float),
-        value=100 * rows["value"],
     )
     return rows.dropna(subset="line").sort_values("along", kind="stable")
 
@@ -83,10 +85,14 @@ def from_english(rows: pd.DataFrame) -> pd.DataFrame:
     is_control = rows["condition"].str.endswith("+random_shift")
     is_drawn = rows["metric"].isin(["bleu1", "convert_rate"]) & (rows["source"] == "en")
     rows = rows[is_drawn & ~is_control]
-    value = rows["value"].where(rows["metric"] == "bleu1", 100 * rows["value"])
-    return rows.assign(
-        panel=rows["metric"], line=rows["condition"], along=rows["target"], value=value
-    )
+    is_rate = rows["metric"] == "convert_rate"
+    rows = pd.concat([rows[~is_rate], _in_percent(rows[is_rate])]).sort_index()
+    return rows.assign(panel=rows["metric"], line=rows["condition"], along=rows["target"])
+
+
+def _in_percent(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return rates, the ends of their intervals, and the paper's, in percent."""
+    return rates.assign(**100 * rates.filter(["value", "low", "high", "reported"]))
 
 
 def _some(values: Any) -> list[Any]:

@@ -261,7 +261,8 @@ class _Planner:
             "order": [*_UNCHANGED, *self.changed, *self.similarity.runs],
         }
         draw, cells = "papers.muller2021.figures:draw_by_layer", partial(measured, PAPER, name)
-        figures = figures_by_protocol(name, draw, cells, options, intervals=metric == CORRELATION)
+        more = {"intervals": metric == CORRELATION, "reported": True}
+        figures = figures_by_protocol(name, draw, cells, options, **more)
         is_highlight = name in _HIGHLIGHTS
         caption = _TEXTS["captions"][caption]
         return Artifact(name, title, caption, [measurement], figures, highlight=is_highlight)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
+from mbert_atlas.figures.reported import Reported, has_reported, with_reported
 from mbert_atlas.figures.uncertainty import with_intervals
 from mbert_atlas.labels import label
 from mbert_atlas.papers.muller2021.config import CKA, DIFFERENCE, PRETRAINED
@@ -27,6 +28,7 @@ def draw_by_layer(
     conditions: Sequence[str] | None = None,
     band: Mapping[str, str] | None = None,
     intervals: pd.DataFrame | None = None,
+    reported: Reported | None = None,
     **options: Any,
 ) -> Figure:
     """Draw a metric of one protocol by layer, see :func:`mbert_atlas.figures.curves.curve_plot`.
@@ -37,7 +39,7 @@ def draw_by_layer(
     ``intervals`` replace these.
     """
     (cell,) = cells
-    frame = with_intervals(read_measurements(cell.path), intervals)
+    frame = with_reported(with_intervals(read_measurements(cell.path), intervals), reported)
     frame = by_layer(frame[frame.protocol == protocol], metric)
     if conditions is not None:
         frame = frame[frame.condition.isin(conditions)]
@@ -83,10 +85,20 @@ def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the rows of one metric whose layers are numbers, from those of one protocol.
 
     ``<metric>_low`` and ``<metric>_high``, if measured, become the columns ``low`` and ``high``,
-    unless the rows have intervals.
+    unless the rows have intervals. What the paper reports as the largest value of a line is next to
+    ours, which is largest without the embeddings, whatever the layer.
     """
+    largest = frame[frame["metric"] == f"{metric}_maximum"]
     frame = frame[frame["layers"].str.isdigit()].astype({"layers": int})
     values = frame[frame["metric"] == metric]
+    if has_reported(largest):
+        line = ["task", "condition", "target"]
+        means = (
+            values[values["layers"] > 0].groupby([*line, "layers"], as_index=False)["value"].mean()
+        )
+        places = means.loc[means.groupby(line)["value"].idxmax(), [*line, "layers"]]
+        places = places.merge(largest.drop_duplicates(line)[[*line, "reported"]], on=line)
+        values = values.drop(columns="reported").merge(places, how="left", on=[*line, "layers"])
     if "over" in frame:
         return values
     keys = [name for name in frame.columns if name not in ("metric", "value")]

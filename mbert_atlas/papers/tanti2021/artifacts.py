@@ -228,6 +228,7 @@ class _Planner:
                 cells=partial(self._map_cells, task, table, protocol),
                 options=partial(self._map_options, title),
                 intervals=True,
+                reported=True,
                 protocol=protocol,
             )
             for protocol in PROTOCOLS

@@ -3,7 +3,7 @@
 import string
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +23,20 @@ from mbert_atlas.figures.projection import (
     map_classes,
     write_legend,
 )
+from mbert_atlas.figures.reported import (
+    NOT_COMPARABLE,
+    REPORTED,
+    Reported,
+    reported_note,
+    with_reported,
+)
 from mbert_atlas.figures.uncertainty import describe, with_intervals
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.labels import label
 from mbert_atlas.schemas import PROJECTION
 
 # Inches. Nothing here depends on the data, so the places need no layout engine.
-_PANEL, _LEGEND, _GAP, _HEAD, _TITLE, _FOOT = 3.9, 2.1, 0.15, 0.3, 0.5, 0.3
+_PANEL, _LEGEND, _GAP, _HEAD, _TITLE, _FOOT = 3.9, 2.1, 0.15, 0.3, 0.6, 0.3
 
 _TAGS = {
     "NOUN": ("open class", style.VERMILION, "noun"),
@@ -70,6 +77,9 @@ _CLASSIFIED = {
     "macro_f1_language_wikipedia": "languages,\nWikipedia",
 }
 """What a classifier is measured on, by metric."""
+_REPORTED = {"macro_f1": "macro F1", "v_measure": "V-measure"}
+_CIRCLE = "\N{WHITE CIRCLE}"
+"""What the paper reports of a panel, and its mark: a panel has no axis with a place for it."""
 
 
 class Condition(NamedTuple):
@@ -78,6 +88,8 @@ class Condition(NamedTuple):
     name: str  # in the panels' titles
     points: pd.DataFrame  # columns of schemas.PROJECTION; labels of Wikipedia are null
     scores: Mapping[str, Mapping[str, str]]  # percent, by row of panels and name, if measured
+    reported: Mapping[str, str] = {}  # the paper's, by row of panels
+    is_comparable: bool = True  # with the paper's
 
 
 def draw_maps(
@@ -87,33 +99,41 @@ def draw_maps(
     names: Mapping[str, str],
     genera: Mapping[str, str],
     intervals: pd.DataFrame | None = None,
+    reported: Reported | None = None,
 ) -> Figure:
     """Draw a task under some conditions, see :func:`read_condition` and :func:`map_grid`."""
-    first, conditions = cells[0], [read_condition(cell, intervals) for cell in cells]
+    first, conditions = cells[0], [read_condition(cell, intervals, reported) for cell in cells]
     note = (
         f"Protocol: {first.protocol}. Macro F1: mean over seeds"
         + (", 95% interval in brackets. " if intervals is not None else ". ")
         + f"Points, V-measure and AMI: seed {first.seed}."
     )
+    if any(condition.reported for condition in conditions):
+        note += f" {_CIRCLE}: {REPORTED if conditions[0].is_comparable else NOT_COMPARABLE}."
     figure = map_grid(
         conditions, title=title, task=first.task, names=names, genera=genera, note=note
     )
-    figure.set_label(_said(cells, conditions, intervals))
+    figure.set_label(_said(cells, conditions, intervals, reported))
     return figure
 
 
 def _said(
-    cells: Sequence[Cell], conditions: Sequence[Condition], intervals: pd.DataFrame | None
+    cells: Sequence[Cell],
+    conditions: Sequence[Condition],
+    intervals: pd.DataFrame | None,
+    reported: Reported | None,
 ) -> str:
-    """Return n, seeds and intervals, for a caption."""
+    """Return n, seeds, intervals and whose numbers there are, for a caption."""
     counts = conditions[0].points["dataset"].value_counts()
     points = " and ".join(
         f"{counts[name]:,} of {text}" for name, text in _SETS.items() if name in counts
     )
     rows = pd.concat([_scores(cell, intervals) for cell in cells])
+    note = reported_note(with_reported(rows, reported), f"{_CIRCLE} in a heading")
     rows = rows.assign(metric=rows["metric"].map(_CLASSIFIED))
     said = describe(rows, "Brackets", by="metric", of="condition", items="test items")
-    return f"Points: {points}, seed {cells[0].seed}, without an interval. Macro F1: {said}"
+    text = f"Points: {points}, seed {cells[0].seed}, without an interval. Macro F1: {said}"
+    return f"{text} {note}".strip()
 
 
 def macro_f1(rows: pd.DataFrame) -> pd.DataFrame:
@@ -124,14 +144,17 @@ def macro_f1(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def read_condition(cell: Cell, intervals: pd.DataFrame | None = None) -> Condition:
+def read_condition(
+    cell: Cell, intervals: pd.DataFrame | None = None, reported: Reported | None = None
+) -> Condition:
     """Read what one column of panels shows.
 
     The cell has the files ``points``, Parquet, columns :data:`mbert_atlas.schemas.PROJECTION`;
     ``clusters``, JSON, by row of panels and protocol ``v_measure`` and ``ami`` (0 to 1); and
     ``scores``, measurements, whose ``macro_f1_<row>`` over all languages are averaged over seeds.
     """
-    pooled = _scores(cell, intervals).groupby("metric")
+    rows = _scores(cell, intervals)
+    pooled = rows.groupby("metric")
     clusters = read_json(cell.paths["clusters"])
     scores: dict[str, dict[str, str]] = {key: {} for key in _ROWS}
     for key, percent in scores.items():
@@ -141,7 +164,23 @@ def read_condition(cell: Cell, intervals: pd.DataFrame | None = None) -> Conditi
             named = {"V-measure": agreement["v_measure"], "AMI": agreement["ami"]}
             percent |= {name: f"{100 * value:.1f}%" for name, value in named.items()}
     points = read_parquet(cell.paths["points"], PROJECTION).to_pandas()
-    return Condition(label(cell.condition), points, scores)
+    is_comparable = reported is None or reported.is_comparable
+    named = _named(rows, reported)
+    return Condition(label(cell.condition), points, scores, named, is_comparable)
+
+
+def _named(rows: pd.DataFrame, reported: Reported | None) -> dict[str, str]:
+    """Return what the paper reports of a condition with these scores, by row of panels."""
+    if reported is None:
+        return {}
+    texts: dict[str, list[str]] = {}
+    for kind, name in _REPORTED.items():
+        same = rows.assign(metric=rows["metric"].str.replace("macro_f1", kind, regex=False))
+        same = with_reported(same.drop_duplicates("metric"), reported).dropna(subset="reported")
+        for metric, value in zip(same["metric"], same["reported"], strict=True):
+            key = metric.removeprefix(f"{kind}_")
+            texts.setdefault(key, []).append(f"{name} {value:.1f}%")
+    return {key: f"{_CIRCLE} {', '.join(some)}" for key, some in texts.items()}
 
 
 def _scores(cell: Cell, intervals: pd.DataFrame | None) -> pd.DataFrame:
@@ -192,7 +231,13 @@ def map_grid(
             heading = f"({string.ascii_lowercase[index]}) {row_title.format(task=task.upper())}"
             scores = condition.scores.get(key, {}).items()
             measured = ", ".join(f"{name} {text}" for name, text in scores)
-            axes.set_title(f"{heading}, {condition.name}\n{measured}", fontsize=9)
+            title_of = f"{heading}, {condition.name}\n{measured}"
+            if text := condition.reported.get(key):  # in the line below, in another colour
+                title_of += "\n"
+                colour = "#222222" if condition.is_comparable else "#767676"
+                look: dict[str, Any] = {"loc": "right", "x": 0, "ha": "left", "color": colour}
+                axes.set_title(text, fontsize=9, **look)
+            axes.set_title(title_of, fontsize=9)
         present = {code for condition in conditions for code in condition.points["language"]}
         of_present = {code: look for code, look in of_language.items() if code in present}
         legends = (

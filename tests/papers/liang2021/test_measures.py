@@ -343,6 +343,32 @@ def test_figures_show_one_value_per_line_place_and_seed(
         }
 
 
+def test_encoders_are_rows_of_panels_and_named_once(tmp_path):
+    rows = [
+        {"task": task, "model": model, "condition": f"lda_{start}-{start + 10}", "seed": 1}
+        | {"metric": "score_gain", "value": 1.0, "n": 9}
+        for task in ("identification", "typology", "similarity")
+        for model in ("mbert", "xlmr")
+        for start in (0, 10)
+    ]
+    options = {
+        "artifact": "figure2",
+        "protocol": "published",
+        "title": "T",
+        "sets": [],
+        "items": "",
+    }
+    drawn = []
+    for some in (rows, rows[:2]):
+        write_measurements(some, tmp_path / "m.csv")
+        figure = draw_curves([Cell(path=str(tmp_path / "m.csv"))], **options, models={"xlmr": "X"})
+        titles = [axes.get_title(loc="left") for axes in figure.axes]
+        drawn.append((figure.get_suptitle(), titles))
+    rest = ["\ntypology", "\nsimilarity"]
+    titles = ["mBERT\nidentification", *rest, "X\nidentification", *rest]
+    assert drawn == [("T, published", titles), ("T, published\nmBERT", [""])]
+
+
 def test_figure_4_has_frozen_and_fine_tuned_lines_in_one_panel(tmp_path, monkeypatch):
     names = ("method", "first", "language", "metric", "value", "n", "seed")
     rows = [

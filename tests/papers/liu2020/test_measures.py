@@ -418,8 +418,9 @@ def test_translations_are_those_from_english_in_percent() -> None:
         for source in ("en", "hi")
         for metric, value in (("bleu1", 40.0), ("convert_rate", 0.25), ("best_layer", 3.0))
     ]
-    points = from_english(pd.DataFrame(rows))
-    assert points[["panel", "line", "along", "value"]].values.tolist() == [
-        ["bleu1", "best", "ru", 40.0],
-        ["convert_rate", "best", "ru", 25.0],
+    frame = pd.DataFrame(rows)
+    points = from_english(frame.assign(reported=frame["value"] / 2))
+    assert points[["panel", "line", "along", "value", "reported"]].values.tolist() == [
+        ["bleu1", "best", "ru", 40.0, 20.0],
+        ["convert_rate", "best", "ru", 25.0, 12.5],
     ]

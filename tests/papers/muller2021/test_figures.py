@@ -41,6 +41,20 @@ def test_a_metric_has_numbered_layers_and_the_ends_of_its_intervals(tmp_path: Pa
     assert [len(axes.lines) for axes in shown] == [1, 1]
 
 
+def test_the_paper_s_largest_similarity_is_next_to_ours() -> None:
+    rows = [
+        ("pos", "", "cka_maximum", 0.0, 78.1),
+        *(("pos", str(layer), "cka", value, np.nan) for layer, value in enumerate((9, 3, 5, 4))),
+        *(("ner", str(layer), "cka", value, np.nan) for layer, value in enumerate((1, 2))),
+    ]
+    frame = pd.DataFrame(rows, columns=["task", "layers", "metric", "value", "reported"])
+    frame = frame.assign(condition="fine_tuned", target="ru", is_comparable=True)
+    points = by_layer(pd.concat([frame.assign(seed=seed) for seed in (1, 2)]), "cka")
+    marked = points.dropna(subset="reported")
+    assert marked[["task", "layers", "reported"]].values.tolist() == 2 * [["pos", 2, 78.1]]
+    assert len(points) == 12
+
+
 def test_changes_are_at_the_middle_of_their_layers() -> None:
     names = ("source", "target", "condition", "layers", "value")
     rows = [

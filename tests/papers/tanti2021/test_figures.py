@@ -14,12 +14,13 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.markers import MarkerStyle
 
-from mbert_atlas.analysis.measurements import write_measurements
+from mbert_atlas.analysis.measurements import read_measurements, write_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.corpora import nli
 from mbert_atlas.corpora.universal_dependencies import UPOS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.projection import language_looks
+from mbert_atlas.figures.reported import NOT_COMPARABLE, REPORTED, Reported
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.papers.tanti2021.figures import (
     LABEL_LOOKS,
@@ -29,7 +30,7 @@ from mbert_atlas.papers.tanti2021.figures import (
     map_grid,
     read_condition,
 )
-from mbert_atlas.schemas import PROJECTION
+from mbert_atlas.schemas import MEASUREMENT_COLUMNS, PROJECTION
 
 FAMILIES = {"Germanic": "af de en nl", "Romance": "es fr it pt", "Indic": "hi mr ur"}
 ALONE = ["el", "eu", "fa", "hu", "id", "ja", "ko", "ta", "te", "th", "tl", "vi", "yo", "zh"]
@@ -226,7 +227,20 @@ def test_a_map_reads_points_and_scores_of_its_protocol_and_task(tmp_path: Path) 
     for column in ("dataset", "language", "x", "y"):
         assert condition.points[column].tolist() == table[column].to_pylist()
 
+    keys = [*MEASUREMENT_COLUMNS[:9]]
+    printed = read_measurements(tmp_path / "scores")[[*keys, "value"]].iloc[[0, 0]]
+    printed["metric"] = ["macro_f1_label", "v_measure_label"]
+    printed = printed.assign(value=[78.3, 13.0], artifact=["", "table3"])
+    for is_comparable, name in ((True, REPORTED), (False, NOT_COMPARABLE)):
+        reported = Reported(printed, is_comparable)
+        figure = draw_maps([cell], title="t", names=NAMES, genera=GENERA, reported=reported)
+        above = [axes.get_title(loc="right") for axes in figure.axes[:3]]
+        assert above == ["\N{WHITE CIRCLE} macro F1 78.3%, V-measure 13.0%", "", ""]
+        assert figure.texts[-1].get_text().endswith(f" \N{WHITE CIRCLE}: {name}.")
+        assert "in a heading" in figure.get_label()
     figure = draw_maps([cell], title="t", names=NAMES, genera=GENERA)
+    assert not any(axes.get_title(loc="right") for axes in figure.axes)
+    assert "\N{WHITE CIRCLE}" not in figure.get_label()
     notes = [text.get_text() for text in figure.texts]
     assert any(note.startswith("Protocol: corrected.") and "seed 1" in note for note in notes)
     ends = {**common, "protocol": "corrected", "low": 52.04, "high": 66.0, "over": "seeds"}
