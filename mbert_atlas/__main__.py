@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +66,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(str(error))
 
 
+class _Parser(argparse.ArgumentParser):
+    """Takes no option by its first letters: Snakemake's --config would be read as --configfile."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, allow_abbrev=False)
+
+
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m mbert_atlas", description="What a config means.")
-    # Snakemake's --config, a value, would be short for --configfile, files.
-    whole = partial(argparse.ArgumentParser, allow_abbrev=False)
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=whole)
+    parser = _Parser(prog="python -m mbert_atlas", description="What a config means.")
+    commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="name all mistakes of config files")
     check.add_argument("configfile", nargs="*", help="files, later ones override earlier ones")
-    files = argparse.ArgumentParser(add_help=False)
+    files = _Parser(add_help=False)
     files.add_argument("--configfile", nargs="*", default=[], metavar="FILE", help="presets")
     commands.add_parser("runs", parents=[files], help="list the training runs")
     show = commands.add_parser("show", parents=[files], help="explain a training run")

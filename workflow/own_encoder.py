@@ -62,18 +62,19 @@ def write_encoder_config(
     # The lone boundary of words: only SentencePiece's vocabularies have it.
     entry["sentencepiece"] = "▁" in open_tokenizer(folder).get_vocab() if with_tokenizer else False
     entry["language_model_head"] = None if facts.head else "fitted"
+    resources = _resources(config, folder)
     content = {
         "run": re.sub("[^A-Za-z0-9_-]+", "-", output.stem),
         "preset": _preset(config, facts.layers),
         "encoders": {"mbert": entry},
-        "resources": _resources(config, folder),
+        "resources": resources,
     }
     words = f"{source}: {facts.family}, {size_of(folder / 'config.json')}"
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(output) as temporary:
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
         temporary.write_text(f"# {words}. Written by `python -m mbert_atlas encoder`.\n{text}")
-    most = max(item["mem_mb"] for item in content["resources"].values())
+    most = max(item["mem_mb"] for item in resources.values())
     return f"{words}; at most {most / 1000:.1f} GB a job, computed"
 
 

@@ -124,9 +124,10 @@ def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) 
     described = with_sizes(used, root)
     sources = _in_words({name: described[name] for name in used})
     file, versions = folder / "claims.csv", provenance(setting)
+    count = run["paper"].nunique()
     facts = {
         "what was run": (
-            f"experiments of {run['paper'].nunique()} papers on multilingual BERT, which test "
+            f"experiments of {count} paper{'s' * (count != 1)} on multilingual BERT, which test "
             f"{len(run[['paper', 'id']].drop_duplicates())} of the "
             f"{len(claims[['paper', 'id']].drop_duplicates())} claims in their texts"
         ),
