@@ -3,6 +3,7 @@
 docs/verdicts.md, 3, states the rule.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
@@ -34,10 +35,18 @@ def outcomes(
         for names, weights in references(gate, keys).items():
             estimate = evidence.estimate(weights)
             ends = estimate.interval(level)  # without any known error, the effect alone
-            numbers = "{:.4g} [{:.4g}, {:.4g}]".format(estimate.effect, *ends)
+            numbers = _rounded(estimate.effect, *ends)
             passes = gate.expect.contains(*ends)
             reasons[name, names] = ("", "") if passes else (gate.otherwise, numbers)
     return reasons
+
+
+def _rounded(effect: float, low: float, high: float) -> str:
+    """Return an effect with its interval, to the second digit of its width, or without one."""
+    if not 0 < high - low < math.inf:
+        return f"{effect:.3g}".replace("-", "−")
+    digits = max(0, 1 - math.floor(math.log10(high - low)))
+    return "{:z.{n}f} [{:z.{n}f}, {:z.{n}f}]".format(effect, low, high, n=digits).replace("-", "−")
 
 
 def why_not(

@@ -346,7 +346,7 @@ def test_controls_are_apart_and_mark_what_they_show(
         *[("better", "✓⚠")] * 2
     ]
     assert ">1 holds<" in summary
-    assert "the numbers of corrected" in summary
+    assert "as corrected" in summary
     table, _, controls = rest.partition("Controls (ours)</h2>")
     assert '<tr id="better"' in table
     assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>') == 1

@@ -164,7 +164,7 @@ def test_cases_that_do_not_pass_a_gate_do_not_count(
     row = rows(tmp_path, given, over="every", needs=["above-chance"], gates=gates)
     assert (row["verdict"], row["cells"]) == (verdict, cells)
     if verdict == NOT_APPLICABLE:  # of three languages: once
-        assert row["gate"] == "the original encoder is at chance: 50 [49.02, 50.98]"
+        assert row["gate"] == "the original encoder is at chance: 50.0 [49.0, 51.0]"
 
 
 def test_a_case_at_the_floor_leaves_the_others(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_case_at_the_floor_leaves_the_others(tmp_path: Path) -> None:
     }
     row = rows(tmp_path, given, over="every", cases=3, **changes)
     assert (row["verdict"], row["cells"], row["cases"]) == (HOLDS_SO_FAR, 2, 3)
-    assert row["gate"].startswith("the original encoder is at chance: 40 [")
+    assert row["gate"].startswith("the original encoder is at chance: 40.0 [")
 
 
 def test_a_gate_without_numbers_is_not_passed(tmp_path: Path) -> None:
