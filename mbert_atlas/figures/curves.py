@@ -84,7 +84,7 @@ def curve_plot(
             rows = table[table["panel"] == panel]
             looks = {line: _look(ranks[line], dashes, size, texts[line]) for line in lines[panel]}
             _draw_panel(axes, rows, looks, 7 if columns > 2 else 9, bars=bars)
-            axes.set_title((headings or {}).get(panel, panel))
+            axes.set_title((headings or {}).get(panel, panel) if panels[1:] else "")
             if is_separate:
                 axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), **legend)
         if not is_separate:

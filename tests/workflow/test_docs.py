@@ -184,8 +184,9 @@ def test_snakemake_commands_plan(repository, here, group):
     [
         command
         for command in COMMANDS
-        # A debugger waits for a person; `rerun` submits jobs (tests/slurm/test_faults.py).
-        if command.startswith("python -") and not re.search(r"pdb|rerun", command)
+        # A debugger waits for a person; `rerun` submits jobs (tests/slurm/test_faults.py); the hub
+        # is on the network (tests/unit/test_own_encoder.py).
+        if command.startswith("python -") and not re.search(r"pdb|rerun|hub:", command)
     ],
 )
 def test_python_commands_run(repository, here, command):
