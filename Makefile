@@ -66,7 +66,7 @@ NIGHT := night$(if $(ENCODER),-$(subst .,-,$(firstword $(subst @, ,$(notdir $(EN
 OTHER := $(if $(ENCODER),config/$(NIGHT).yaml)
 NIGHTS := config/small.yaml config/night.yaml
 night: $(INSTALLED) ## more seeds, tasks and controls than `small`, for a night on two cores (MIRROR=DIR or network; ENCODER=hub:ORG/NAME)
-	@echo "3.5 GB of memory for each of two cores, and 14 GB of disk. Stop it with Ctrl-C; the same command resumes."
+	@echo "5 GB of memory for each of two cores, and 14 GB of disk. Stop it with Ctrl-C; the same command resumes."
 	$(if $(OTHER),test -f $(OTHER) || $(VENV)/bin/python -m mbert_atlas encoder $(ENCODER) --output $(OTHER) $(if $(MIRROR),--mirror $(abspath $(MIRROR))) --configfile $(NIGHTS))
 	$(SNAKEMAKE) --configfile $(NIGHTS) $(OTHER) $(OWN) $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile $(NIGHTS) $(OTHER) $(OWN) $(MIRRORED) --report results/$(NIGHT)/report.html -- all
