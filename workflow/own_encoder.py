@@ -14,8 +14,8 @@ from mbert_atlas.config.model import Config
 from mbert_atlas.encoders.folders import count_weights, facts_of
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path
-from mbert_atlas.sources.download import UnreachableError
 from mbert_atlas.sources.fetch import Sources, fetch_snapshot
+from mbert_atlas.sources.hub import newest_revision
 from mbert_atlas.sources.register import Register, snapshot_path
 from mbert_atlas.tokenizer import open_tokenizer
 from workflow.opening import check_opening
@@ -34,10 +34,9 @@ def write_encoder_config(
 ) -> str:
     """Write a config with the encoder of ``source`` over ``presets``; return it in words.
 
-    The run is named as the file.
-    ``source`` is ``folder:DIR``, ``hub:ORGANISATION/NAME`` or ``hub:ORGANISATION/NAME@REVISION``;
-    one from the hub is fetched, at its newest revision if none is stated. Raises a DataError if
-    the encoder can't be fetched or used.
+    The run is named as the file. ``source`` is ``folder:DIR`` or ``hub:ORGANISATION/NAME``, which
+    is fetched at its newest revision, or at that of ``hub:ORGANISATION/NAME@REVISION``. Raises a
+    DataError if the encoder can't be fetched or used.
     """
     kind, _, place = source.partition(":")
     if kind not in ("hub", "folder") or not place:
@@ -50,7 +49,12 @@ def write_encoder_config(
         entry = {"folder": str(folder.resolve())}
     else:
         repository, _, revision = place.partition("@")
+        if config.offline and not revision:
+            problem = "offline is set, and no revision is stated"
+            raise DataError(source, "", problem, "write hub:ORGANISATION/NAME@REVISION")
         revision = revision or newest_revision(repository)
+        if not re.fullmatch("[0-9a-f]{40}", revision):
+            raise DataError(source, "", f"{revision!r} is no commit", "write its 40 digits")
         entry = {"hub": {"repository": repository, "revision": revision}}
         folder = Path(config.downloads) / snapshot_path(repository, revision)
         if not folder.exists():
@@ -58,9 +62,10 @@ def write_encoder_config(
             fetch_snapshot(repository, revision, folder, sources)
     facts = facts_of(folder)
     check_opening(folder)
-    with_tokenizer = (folder / "tokenizer.json").is_file()
-    # The lone boundary of words: only SentencePiece's vocabularies have it.
-    entry["sentencepiece"] = "▁" in open_tokenizer(folder).get_vocab() if with_tokenizer else False
+    # SentencePiece's models, and what is converted from them, have the lone boundary of words.
+    is_converted = (folder / "tokenizer.json").is_file()
+    words = open_tokenizer(folder).get_vocab() if is_converted else {}
+    entry["sentencepiece"] = "▁" in words if is_converted else facts.tokenizer == "Unigram"
     entry["language_model_head"] = None if facts.head else "fitted"
     resources = _resources(config, folder)
     content = {
@@ -69,25 +74,13 @@ def write_encoder_config(
         "encoders": {"mbert": entry},
         "resources": resources,
     }
-    words = f"{source}: {facts.family}, {size_of(folder / 'config.json')}"
+    summary = f"{source}: {facts.family}, {size_of(folder / 'config.json')}"
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(output) as temporary:
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-        temporary.write_text(f"# {words}. Written by `python -m mbert_atlas encoder`.\n{text}")
+        temporary.write_text(f"# {summary}. Written by `python -m mbert_atlas encoder`.\n{text}")
     most = max(item["mem_mb"] for item in resources.values())
-    return f"{words}; at most {most / 1000:.1f} GB a job, computed"
-
-
-def newest_revision(repository: str) -> str:
-    """Return the newest commit of a model on the hub; raise an AnswerError if it has none."""
-    import huggingface_hub  # here, because it takes a while
-
-    try:
-        return str(huggingface_hub.HfApi().model_info(repository, timeout=20).sha)
-    except Exception as error:  # its own kinds and those of its network library
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        fix = "check the name, or add @REVISION of one that is in the downloads or in the mirror"
-        raise UnreachableError(repository, None, f"no answer of the hub ({reason})", fix) from error
+    return f"{summary}; at most {most / 1000:.1f} GB a job, computed"
 
 
 def _preset(config: Config, layers: int) -> str | None:

@@ -22,6 +22,7 @@ from mbert_atlas.sources.addresses import (
 )
 from mbert_atlas.sources.download import AnswerError, Session
 from mbert_atlas.sources.fetch import Sources
+from mbert_atlas.sources.hub import hub_answer
 from mbert_atlas.sources.lock import LOCK
 from mbert_atlas.sources.register import SNAPSHOT_PATTERNS, Address, SourceFile, snapshot_path
 
@@ -166,9 +167,7 @@ def _check_snapshot(repository: str, revision: str, sources: Sources) -> Finding
             repository, revision=revision, files_metadata=True, timeout=20
         )
     except Exception as error:  # its own kinds and those of its network library
-        status = getattr(getattr(error, "response", None), "status_code", None)
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        return _failed(path, AnswerError(f"the hub's {repository}", status, reason, ""))
+        return _failed(path, AnswerError(f"the hub's {repository}", *hub_answer(error), ""))
     sizes = [
         file.size or 0
         for file in info.siblings or ()

@@ -18,7 +18,8 @@ from mbert_atlas.files import (
     sha256_of,
 )
 from mbert_atlas.sources.addresses import list_parts, nearest_dump, require_known_list, written_sums
-from mbert_atlas.sources.download import AnswerError, Session, UnreachableError, download
+from mbert_atlas.sources.download import Session, UnreachableError, download
+from mbert_atlas.sources.hub import hub_error
 from mbert_atlas.sources.lock import Lock, LockedFile
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
 from mbert_atlas.sources.register import (
@@ -344,13 +345,9 @@ def _download_snapshot(
         except Exception as error:  # its own kinds, the network library's and the system's
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
             fix = "check name and revision and start again, or put it into a mirror as "
             fix += snapshot_path(repository, revision)
-            problem = f"the hub did not return it ({reason})"
-            status = getattr(getattr(error, "response", None), "status_code", None)
-            kind = UnreachableError if status is None else AnswerError
-            raise kind(repository, status, problem, fix, f"revision {revision}") from error
+            raise hub_error(error, repository, fix, f"revision {revision}") from error
     _require_whole({file.name for file in part.iterdir()}, part)
     shutil.rmtree(part / ".cache", ignore_errors=True)  # the client's record of what is whole
     if lock:

@@ -73,6 +73,18 @@ def test_every_size_has_its_layers(tmp_path, capsys, kind, layers, reinitialised
     check_files(plan)  # names layers that the encoder does not have
 
 
+def test_only_subwords_with_word_boundaries_are_sentencepiece(tmp_path):
+    folder = write_encoder(tmp_path / "model", "xlm-roberta", 12)
+    path = folder / "tokenizer.json"
+    content = json.loads(path.read_text("utf-8"))
+    words = content["model"]["vocab"]
+    last = max(words, key=words.__getitem__)
+    words["▁"] = words.pop(last)
+    path.write_text(json.dumps(content), "utf-8")
+    plan = written(f"folder:{folder}", tmp_path / "night-pieces.yaml")
+    assert plan.config.encoders["mbert"].sentencepiece
+
+
 def test_memory_and_time_grow_with_the_weights(tmp_path, monkeypatch):
     folder = write_encoder(tmp_path / "model", "bert", 12)
     plan = written(f"folder:{folder}", tmp_path / "night-little.yaml")
@@ -112,11 +124,15 @@ def test_mistakes_are_one_sentence(tmp_path, internet, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)  # loading sets it
     (tmp_path / "empty").mkdir()
     for source, sentence in {
+        "hub:org/name@main": "'main' is no commit; write its 40 digits",
         "org/name": r"org/name: this names no encoder; write hub:",
         f"folder:{tmp_path}/none": "there is no such folder; correct the path",
         f"folder:{tmp_path}/empty": r"config\.json: the encoder folder lacks this file",
-        "hub:org/name": r"org/name: no answer of the hub \(.*\); check the name, or add @REVISION",
+        "hub:org/name": r"hub did not return it \(.*\); check the name, or state the rev",
     }.items():
         with pytest.raises(SystemExit, match=sentence):
             main(["encoder", source, "--output", str(tmp_path / "no.yaml")])
     assert not (tmp_path / "no.yaml").exists()
+    (here := tmp_path / "here.yaml").write_text("offline: true\n")
+    with pytest.raises(SystemExit, match="offline is set, and no revision is stated; write hub:"):
+        main(["encoder", "hub:a/b", "--output", "no.yaml", "--configfile", str(here)])
