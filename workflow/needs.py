@@ -1,9 +1,10 @@
 """Whether the encoders of a config have what the requested artifacts need of them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mbert_atlas.errors import DataError, joined
 from mbert_atlas.plan.needs import PRETRAINED, Facts, Need
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import Run
+from workflow.samples import MOST_UNKNOWN_NAMES, unknown_names
 
 TEXT_TASKS = {"nli", "language_identification"}
 """Tasks that classify texts, through the encoder's pooler."""
@@ -59,9 +61,15 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             fix += f", or make other artifacts than {', '.join(dict.fromkeys(artifacts))}"
             mistakes.append(DataError("config", f"key {need.place}", problem, fix))
     mistakes += _long_texts(plan, chosen, facts)
+    read: dict[str, set[str]] = {}  # by encoder: the languages that its runs read
     for run in runs_of(plan, chosen):
         if item := facts.get(run.base):
-            mistakes += [*_misfits(plan, run, item), *_unknown_scripts(plan, run, item)]
+            mistakes += _misfits(plan, run, item)
+            codes = chain.from_iterable(run.specification.get("evaluate", {}).values())
+            read.setdefault(run.base, set()).update(codes)
+    for name in sorted(read):
+        if not plan.allows_unknown(name):
+            mistakes += _unknown_languages(plan, name, read[name], facts[name])
     if mistakes:
         raise joined(mistakes)
 
@@ -140,19 +148,43 @@ def _too_long(plan: Plan, encoding: str | None, encoder: str, facts: Facts) -> I
         yield DataError("config", f"key {key}", problem, f"write {facts.positions} or fewer")
 
 
-def _unknown_scripts(plan: Plan, run: Run, facts: Facts) -> Iterator[DataError]:
-    """Yield the languages of a run of whose script the encoder's vocabulary has no letter."""
-    if facts.scripts is None or plan.allows_unknown(run.base):
-        return
-    codes = {code for some in run.specification.get("evaluate", {}).values() for code in some}
-    for code in sorted(codes & {language.code for language in plan.languages}):
-        language = plan.languages[code]
-        scripts = language.script.split()
-        if all(map(is_script, scripts)) and not facts.scripts & set(scripts):
-            problem = f"its vocabulary has no letter of {language.name} ({language.script}), so "
-            problem += "that all words are [UNK]"
-            fix = "take another encoder, leave the language out, or write `allow_unknown: true`"
-            yield DataError("config", f"key encoders.{run.base}", problem, fix)
+def _unknown_languages(
+    plan: Plan, name: str, codes: Collection[str], facts: Facts
+) -> Iterator[DataError]:
+    """Yield the languages of which an encoder's vocabulary lacks the letters or most words."""
+    languages = [language for language in plan.languages if language.code in codes]
+    lacking = dict[str, str]()  # by code: name and script
+    for language in languages:
+        are_known = facts.scripts is not None and all(map(is_script, language.script.split()))
+        if are_known and not (facts.scripts or set()) & set(language.script.split()):
+            lacking[language.code] = f"{language.name} ({language.script})"
+    problems = [f"its vocabulary has no letter of {', '.join(lacking.values())}"] if lacking else []
+    folder = None if plan.config.miniature else _folder(plan, name)
+    if folder and (folder / "tokenizer.json").is_file():
+        others = [language.code for language in languages if language.code not in lacking]
+        shares = unknown_names(others, folder)
+        most = {code: share for code, share in shares.items() if share > MOST_UNKNOWN_NAMES}
+        lacking |= {code: f"{plan.languages[code].name} ({most[code]:.0%})" for code in most}
+        if most:
+            found = ", ".join(lacking[code] for code in most)
+            problem = f"many subwords of names of languages and countries are [UNK] in {found}"
+            problems.append(problem)
+    if problems:
+        fix = "take another encoder, write in the config "
+        fix += (
+            f"`remove_languages: [{', '.join(sorted(lacking))}]`, or `allow_unknown: true` for it"
+        )
+        yield DataError("config", f"key encoders.{name}", ", and ".join(problems), fix)
+
+
+def _folder(plan: Plan, name: str) -> Path | None:
+    """Return where the files of an encoder are; none: not here, or the workflow makes them."""
+    item = plan.config.encoders[name]
+    if item.changed or item.scratch or item.folder:
+        return Path(item.folder) if item.folder else None
+    places = [Path(base) for base in (plan.config.downloads, plan.config.mirror) if base]
+    folders = (place / plan.snapshot(name) for place in places)
+    return next((folder for folder in folders if folder.is_dir()), None)
 
 
 def requested(plan: Plan, targets: Sequence[str]) -> list[tuple[str, str]]:
@@ -186,10 +218,9 @@ def _facts(plan: Plan, name: str) -> Facts | None:
         return facts
     if item.folder:
         return _with_head(facts_of(Path(item.folder)), item)
-    for base in filter(None, (plan.config.downloads, plan.config.mirror)):
-        if (folder := Path(base) / plan.snapshot(name)).is_dir():
-            with suppress(DataError):  # the jobs report what is wrong with it
-                return _with_head(facts_of(folder), item)
+    if folder := _folder(plan, name):
+        with suppress(DataError):  # the jobs report what is wrong with it
+            return _with_head(facts_of(folder), item)
     return None
 
 

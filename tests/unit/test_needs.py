@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import string
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from transformers import (
     BertConfig,
     BertForMaskedLM,
     BertForPreTraining,
+    BertModel,
     DistilBertConfig,
     DistilBertModel,
 )
@@ -24,6 +26,7 @@ from mbert_atlas.encoders.families import positions_of
 from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.encoders.unigram import train_unigram
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.plan.needs import Facts, Need
 from mbert_atlas.plan.plan import Plan
@@ -197,10 +200,29 @@ def test_scripts_without_a_letter_in_the_vocabulary(tmp_path: Path) -> None:
     folder = with_positions(make_encoder(tmp_path, make_tokenizer(tmp_path)), 512)
     encoder = {"hub": None, "folder": str(folder)}
     target = labelling(plan_of(folder))[0]
-    with pytest.raises(DataError, match=r"no letter of \w+ \(\w+\).*write `allow_unknown: true`"):
+    what = r"mbert.*no letter of \w+ \(\w+\).*`remove_languages: \[\w.*`allow_unknown: true`"
+    with pytest.raises(DataError, match=what):
         check_needs(plan_of(None, encoders={"mbert": encoder}), [target])
     check_needs(plan_of(None, encoders={"mbert": encoder | {"allow_unknown": True}}), [target])
     assert scripts_in("aя。") == {"Latn", "Cyrl"}
+
+
+def test_vocabularies_with_the_letters_but_few_words_of_a_language(tmp_path: Path) -> None:
+    """The letters are those of ASCII, which Vietnamese and others mark."""
+    letters = [mark + letter for mark in ("", "##") for letter in string.ascii_letters]
+    tokens = [*SPECIAL_TOKENS, *letters]
+    write_tokenizer(tokens, tmp_path / "tokenizer")
+    shape = BertConfig(num_hidden_layers=12, **{**SIZES, "vocab_size": len(tokens)})
+    folder = tmp_path / "encoder"
+    save_encoder(BertModel(shape), tmp_path / "tokenizer", folder)
+    assert facts_of(folder).scripts == {"Latn"}
+    encoder = {"hub": None, "folder": str(folder)}
+    plan = plan_of(None, encoders={"mbert": encoder})
+    (target, *_) = [it for it in labelling(plan_of(folder)) if it.startswith("tanti2021")]
+    what = r"are \[UNK\] in Czech \([3-9]\d%\).*`remove_languages: \[ar, bg"
+    with pytest.raises(DataError, match=what):
+        check_needs(plan, ["all"])
+    check_needs(plan_of(None, encoders={"mbert": encoder | {"allow_unknown": True}}), [target])
 
 
 def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:
