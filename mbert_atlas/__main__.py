@@ -137,7 +137,7 @@ def _write_results(options: argparse.Namespace, plan: Plan) -> None:
 
 def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) -> None:
     print(f"{run.id}: {run.kind}, family {run.family}, {run.paper}\n")
-    print(aligned([("specification", "value", "from"), *describe(run, origins)]))
+    print(aligned([("key", "from", "value"), *describe(run, origins)]))
     jobs = _jobs(config, run, presets)
     for seed, job in zip(run.seeds, jobs, strict=True):
         files = [("input", name, file) for name, file in job["input"]]

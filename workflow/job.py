@@ -71,7 +71,8 @@ def set_up(snakemake: Any) -> Iterator[dict[str, Any]]:
     if snakemake.rule.endswith(("fetch", "check_sources")):  # their only output, for hours
         logging.getLogger("mbert_atlas").addHandler(logging.StreamHandler(terminal))
     note = _Note(note_of(snakemake.log[0]))
-    logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))
+    wildcards = ", ".join(f"{key} {value}" for key, value in snakemake.wildcards.items())
+    logging.info("%s: %s", snakemake.rule, wildcards or "no wildcards")
     try:
         _require_space(snakemake)
         if state := snakemake.params.get("state"):

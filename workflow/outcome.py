@@ -16,6 +16,7 @@ from mbert_atlas.scorecard.cells import read_reasons, write_reasons
 from mbert_atlas.sources.fetch import Sources, require_available
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, Register
 from workflow.plan import WorkflowPlan
+from workflow.reasons import changed_inputs
 from workflow.supervision import REASONS
 
 _LISTED = 20  # downloads that a dry run names, the largest
@@ -44,15 +45,23 @@ def list_downloads_of_dry_runs(plan: WorkflowPlan, logger: Any) -> None:
 
     def list_downloads(executor: Any) -> None:
         name_trained(executor.workflow, plan, logger)
-        paths = _to_fetch(executor.workflow)
+        for line in changed_inputs(executor.workflow):
+            logger.info(line)
+        paths, sources = _to_fetch(executor.workflow), _sources(plan)
         if not paths:
             return
         try:
-            require_available(_names(paths, plan), _sources(plan), plan.config.downloads)
+            require_available(_names(paths, plan), sources, plan.config.downloads)
         except AtlasError as error:
             logger.warning(str(error))
             return
-        if plan.config.offline:
+        if copies := sources.copies:
+            held = [name for name in _names(paths, plan) if copies.holder(name)]
+            held += [name for name in _names(paths, plan) if copies.files_under(name)]
+            what = f"{len(held)} file{'s' * (len(held) != 1)}"
+            logger.info(f"{what} would be copied from the mirror {copies.folder}.")
+            paths = [path for path in paths if not {*_names([path], plan)} & {*held}]
+        if not paths or plan.config.offline:
             return  # the mirror has all of them
         volumes = Volumes(plan, plan.home / "resources/prediction/volumes.csv", {})
         sizes = {path: volumes.size(path) for path in paths}

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,25 @@ def name_changes() -> None:
     ParamsChange.__str__ = lambda change: "".join(
         f"\n    {line}" for line in changes(change.only_old, change.only_new)
     )
+
+
+def changed_inputs(workflow: Any) -> list[str]:
+    """Return which input files differ from those that finished jobs had, a line for each change."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for job in workflow.dag.needrun_jobs(exclude_finished=False):  # a dry run ends
+        if workflow.dag.reason(job).input_changed:
+            old = set(workflow.persistence.input(next(iter(job.output))) or ())
+            new = set(map(str, job.input))
+            counts[_listed(old - new), _listed(new - old)] += 1
+    return [
+        f"{count} job{'s' * (count != 1)}, input: {old} -> {new}"
+        for (old, new), count in counts.most_common()
+    ]
+
+
+def _listed(files: set[str]) -> str:
+    first, more = sorted(files)[:3], len(files) - 3
+    return ", ".join([*first, *([f"{more} more"] if more > 0 else [])]) or _ABSENT
 
 
 def changes(old: set[str], new: set[str]) -> list[str]:

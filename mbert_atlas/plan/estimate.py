@@ -33,7 +33,7 @@ Rates = Mapping[tuple[str, str], Rate]
 """By rule and device (``cpu`` or ``gpu``)."""
 _RATES = ("rule", "device", "start_seconds", "seconds_per_unit", "cores", "jobs", "most_work")
 MEASURED, ELSEWHERE, OPERATIONS, FAR, LIMIT = (
-    "measured in this run",
+    "measured in this run, under its load",
     "measured elsewhere, by work",
     "operations and steps at an assumed speed",
     "measured elsewhere on less than a tenth of the work, a guess",

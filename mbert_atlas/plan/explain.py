@@ -37,13 +37,16 @@ class Origins:
         merged: dict[str, Any] = merge_all([_located(file) for file in files])
         self._values = merged | {"runs": completed(merged.get("runs", {}))}
 
-    def of(self, run: Run, keys: Keys) -> str:
-        """Return file and line of a value of a run's specification, by its keys."""
-        for candidate in self._candidates(run, keys):
+    def of(self, run: Run, keys: Keys) -> tuple[str, str]:
+        """Return the key of the config, and file and line, of a value of a run's specification."""
+        candidates = list(self._candidates(run, keys))
+        for candidate in candidates:
             value = value_at(self._values, candidate)
             if isinstance(value, _Text | _Items):
-                return value.origin
-        return "default"
+                return ".".join(candidate), value.origin
+        # What is written under `published` holds for both protocols.
+        both = (candidate for candidate in candidates if PROTOCOLS[0] in candidate)
+        return ".".join(next(both, candidates[-1])), "default"
 
     def _candidates(self, run: Run, keys: Keys) -> Iterator[Keys]:
         """Yield the keys of the config that a value may come from, the first one wins."""
@@ -112,14 +115,13 @@ def list_runs(config: Config) -> list[tuple[str, ...]]:
     return rows
 
 
-def describe(run: Run, origins: Origins) -> list[tuple[str, ...]]:
-    """Return name, value and place of all that decides the result of a run."""
-    seeds = " ".join(map(str, run.seeds))
-    rows: list[tuple[str, ...]] = [("seeds", seeds, origins.of(run, ("seeds",)))]
+def describe(run: Run, origins: Origins) -> list[tuple[str, str, str]]:
+    """Return the key of the config, place and value of all that decides the result of a run."""
+    rows = [(*origins.of(run, ("seeds",)), " ".join(map(str, run.seeds)))]
     for keys, value in leaves(run.specification):
         if value is not None:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            rows.append((".".join(keys), text, origins.of(run, keys)))
+            rows.append((*origins.of(run, keys), text))
     return rows
 
 

@@ -113,7 +113,7 @@ class RunTable:
             near = list(dict.fromkeys(like))[:5]
             fix = "`python -m mbert_atlas runs` lists them."
             fix = f"did you mean {' or '.join(near)}?" if near else fix
-            raise AtlasError(f"config, key runs: no run {run_id!r}; {fix}")
+            raise AtlasError(f"There is no run {run_id!r}; {fix}")
         return self._by_id[run_id]
 
     def get(self, family: str, language: str | None, protocol: Protocol) -> Run:

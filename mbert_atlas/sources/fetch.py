@@ -286,11 +286,14 @@ def require_available(
             hints.append(f"{path} ({hint})")
     if hints:
         places = [str(place) for place in (sources.mirror, downloads) if place is not None]
-        what = "needed file is" if len(hints) == 1 else "needed files are"
         why = "offline is set" if offline else "must be downloaded manually"
-        problem = f"{len(hints)} {what} missing and {why}: {'; '.join(hints)}"
+        problem = f"{len(hints)} needed files are missing and {why}"
+        if len(hints) == 1:
+            problem = f"1 needed file is missing and {why}: {hints[0]}"
         fix = "run the target `fetch` where there is a network, or put them under these paths into "
         fix += f"a mirror folder and list them in its {MANIFEST}"
+        if len(hints) > 1:
+            fix += ":\n    " + "\n    ".join(hints)
         where = " and ".join(places) or "no mirror and no downloads folder"
         raise DataError(where, "", problem, fix)
 

@@ -1,10 +1,15 @@
 """Starts that cannot be meant: one sentence, a failure, no traceback, nothing written."""
 
+import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
 from clone import DEMO, failed, python, snakemake, succeeded
+from mbert_atlas.sources.mirror import write_manifest
+from mbert_atlas.sources.register import Register
 
 pytestmark = pytest.mark.workflow
 
@@ -66,7 +71,7 @@ def test_another_folder_is_named(repository, tmp_path):
 @pytest.mark.parametrize(
     ("offline", "sentence"),
     [
-        ("true", r"\d+ needed files are missing and offline is set: .*xquad"),
+        ("true", r"\d+ needed files are missing and offline is set;.*:\n(    .*\n)+    .*xquad"),
         ("false", r"\d+ downloads, about [\d.]+ GB, .*:\n.*MB\)"),
     ],
 )
@@ -76,6 +81,31 @@ def test_a_dry_run_names_the_downloads(repository, tmp_path, offline, sentence):
     target = "results/paper/data/xquad.parquet"
     done = snakemake(repository, target, "-n", "--configfile", str(mine), timeout=600)
     assert re.search(sentence, succeeded(done))
+
+
+def test_a_dry_run_names_what_the_mirror_has_and_changed_inputs(repository, tmp_path):
+    mirror, mine = tmp_path / "mirror", tmp_path / "mine.yaml"
+    (mirror / "mine").mkdir(parents=True)
+    for name in ("a", "b"):
+        answers = [{"text": "cat", "answer_start": 4}]
+        question = {"id": name, "question": "Who?", "answers": answers}
+        paragraph = {"context": "The cat sleeps.", "qas": [question]}
+        data = {"data": [{"title": name, "paragraphs": [paragraph]}]}
+        (mirror / f"mine/{name}.json").write_text(json.dumps(data))
+    write_manifest(mirror, Register.read(repository / "resources/sources.yaml"))
+    text = f"run: {tmp_path.name}\nmirror: {mirror}\ncomparable: false\npapers: [efimov2022]\n"
+    text += "datasets:\n  squad-train: {files: mine/a.json}\n"
+    mine.write_text(text)
+    (target,) = arguments = [f"results/{tmp_path.name}/data/squad-train.parquet"]
+    arguments += ["--configfile", str(mine), "--cores", "1"]
+    planned = succeeded(snakemake(repository, *arguments, "-n", timeout=600))
+    assert f"1 file would be copied from the mirror {mirror}." in planned
+    assert "MB)" not in planned
+    succeeded(snakemake(repository, *arguments, timeout=600))
+    mine.write_text(text.replace("a.json", "b.json"))
+    planned = succeeded(snakemake(repository, *arguments, "-n", timeout=600))
+    assert re.search(r"1 job, input: \S*/mine/a.json -> \S*/mine/b.json", planned)
+    shutil.rmtree(repository / Path(target).parents[1])
 
 
 def test_predict_never_makes_its_targets(repository):
