@@ -158,6 +158,9 @@ def _figures(plan: Files) -> list[Artifact]:
         for model in paper.encoders
     }
     models = {model: brief_name(plan, model, name) for model, name in paper.encoders.items()}
+    numbers = [f"{count} ({models[model]})" for model, count in languages.items()]
+    if len({*languages.values()}) == 1:
+        numbers = [str(languages["mbert"])]
     measures: dict[str, tuple[str, Cells, dict[str, Any]]] = {
         "figure1": ("measure_windows", probes, {"layer": layer, "languages": languages}),
         "figure2": ("measure_gains", probes, {"layer": layer}),
@@ -168,12 +171,13 @@ def _figures(plan: Files) -> list[Artifact]:
         measures["figure4"] = ("measure_removal", cells, {"rank": languages["mbert"] - 1})
     if language_sets(plan):
         measures["figure5"] = ("measure_gains", partial(_set_cells, plan), {"layer": layer})
+    probed = _TEXTS["probes"].format(languages=f"{' and '.join(numbers)} languages")
     titles, tasks = _TEXTS["titles"], " and ".join(task.upper() for task in paper.removal.datasets)
     return [
         Artifact(
             name,
             title=titles[name].format(tasks=tasks),
-            caption=_TEXTS["captions"][name].format(probes=_TEXTS["probes"]),
+            caption=_TEXTS["captions"][name].format(probes=probed),
             measurements=[
                 Measurement(name, f"{_MEASURES}:{measure}", cells, partial(dict, options))
             ],
