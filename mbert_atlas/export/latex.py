@@ -1,4 +1,4 @@
-"""Tables and claims of a finished run in LaTeX; needs only booktabs, graphicx and longtable."""
+"""Tables and claims of a finished run in LaTeX; needs only booktabs and graphicx."""
 
 import math
 import re
@@ -26,7 +26,7 @@ _ESCAPED = str.maketrans(
 )
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _FIELDS = ("Verdict", "Effect", "Low", "High", "Unit")
-_LONG = 30  # rows from which a table may break across pages
+_LONG = 32  # rows that a page has room for
 _FIT = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{"
 
 
@@ -106,29 +106,37 @@ def _weights(record: Mapping[Any, Any], contrasts: Sequence[Contrast]) -> dict[K
 def _table(table: Table, label: str, title: str) -> str:
     versions = [*(["reported"] if table.has_reported else []), *table.protocols]
     names = {"reported": "paper", table.protocols[0]: "both"} if table.agrees else {}
-    lines = []
-    for texts, entries in table.rows:
-        for version in versions:
-            numbers = [_cell(entry, version) if entry else "" for entry in entries]
-            first = texts if version == versions[0] else [""] * len(texts)
-            lines.append([*map(escape, first), names.get(version, version), *numbers])
     heads = [*table.row_facets, "protocol", *(column or "value" for column in table.columns)]
     facets = "; ".join(f"{facet}: {text}" for facet, text in table.common.items())
     about = "difference; " if table.kind == "claim" else ""
     caption = escape(f"{title}. {about}{facets}. In brackets 95% intervals".replace("..", "."))
-    is_long = len(lines) > _LONG
-    text: str = pd.DataFrame(lines, columns=pd.Index(list(map(escape, heads)))).to_latex(
-        index=False,
-        escape=False,
-        column_format="l" * (len(heads) - len(table.columns)) + "r" * len(table.columns),
-        caption=f"{caption}.",
-        label=f"tab:{label}",
-        longtable=is_long,
-    )
-    if is_long:  # which cannot be scaled
-        return f"{{\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n{text}}}\n"
-    text = text.replace(r"\begin{tabular}", f"\\centering\n{_FIT}%\n\\begin{{tabular}}")
-    return text.replace(r"\end{tabular}", "\\end{tabular}}")
+    parts: list[list[list[str]]] = [[]]  # what a page has room for
+    for texts, entries in table.rows:
+        row: list[list[str]] = []
+        for version in versions:
+            numbers = [_cell(entry, version) if entry else "" for entry in entries]
+            if any(numbers):
+                first = [""] * len(texts) if row else texts
+                row.append([*map(escape, first), names.get(version, version), *numbers])
+        if len(parts[-1]) + len(row) > _LONG:
+            parts.append([])
+        parts[-1] += row
+    shape = "l" * (len(heads) - len(table.columns)) + "r" * len(table.columns)
+    tables = []
+    for part, lines in enumerate(parts):
+        text: str = pd.DataFrame(lines, columns=pd.Index(list(map(escape, heads)))).to_latex(
+            index=False,
+            escape=False,
+            column_format=shape,
+            caption="Continued." if part else f"{caption}.",
+            label=None if part else f"tab:{label}",
+        )
+        text = text.replace(r"\begin{tabular}", f"\\centering\n{_FIT}%\n\\begin{{tabular}}")
+        text = text.replace(r"\end{tabular}", "\\end{tabular}}")
+        if part:
+            text = text.replace(r"\begin{table}", "\\begin{table}\n\\addtocounter{table}{-1}")
+        tables.append(text)
+    return "\n".join(tables)
 
 
 def _cell(entry: Any, version: str) -> str:
@@ -183,7 +191,7 @@ def preview(tables: Sequence[str], figures: Sequence[str], claims: pd.DataFrame,
     """Return a document with the claims that were run, the tables and the figures of an export."""
     lines = [
         r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage[margin=2.5cm]{geometry}",
-        r"\usepackage{booktabs,graphicx,longtable}",
+        r"\usepackage{booktabs,graphicx}",
         r"\input{claims}",
         r"\begin{document}",
         rf"\section*{{{escape(title)}}}",
@@ -195,5 +203,6 @@ def preview(tables: Sequence[str], figures: Sequence[str], claims: pd.DataFrame,
         lines.append(rf"\par {about} \emph{{{verdict}}}: {effect} [{low}, {high}] {unit_of}")
     lines += [rf"\input{{tables/{name}}}" for name in tables]
     for name in figures:  # the braces hide the points of a name
-        lines.append(rf"\clearpage\includegraphics[width=\linewidth]{{{{figures/{name}}}.pdf}}")
+        size = r"width=\linewidth,height=\textheight,keepaspectratio"
+        lines.append(rf"\clearpage\noindent\includegraphics[{size}]{{{{figures/{name}}}.pdf}}")
     return "\n".join([*lines, r"\end{document}", ""])
