@@ -27,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises SystemExit if the config has mistakes, or there is no such run; the message names them.
     """
     options = _options(arguments)
+    if not all(map(Path.is_dir, (Path("workflow"), Path("resources")))):
+        sys.exit(f"{Path.cwd()}: not the folder of the repository; start this command there.")
     files = [Path(file) for file in getattr(options, "configfile", [])]
     try:
         if options.command == "export":

@@ -107,6 +107,13 @@ def test_a_shared_run_is_listed_once_with_its_papers(config):
     assert (kind, task, methods, seeds) == ("finetuning", "nli", "replay", "1 2 3 4 5")
 
 
+@pytest.mark.parametrize("command", ["check", "runs", "export x --paper y --output z"])
+def test_commands_start_in_the_repository(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="not the folder of the repository; start this command"):
+        main(command.split())
+
+
 def test_the_command_line_lists_runs_and_names_mistakes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     main(["runs", "--configfile", "config/demo.yaml"])
