@@ -13,6 +13,12 @@ OPENED = Path(".snakemake/opened_encoders.json")
 """Sizes and times of the files of the folders that could be opened, by folder."""
 
 
+def state_of(folder: Path) -> list[list[str | int]]:
+    """Return names, sizes and times of the files of a folder: whether it is as it was."""
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    return [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]
+
+
 def check_opening(folder: Path) -> None:
     """Open an encoder folder and its tokenizer in another process, once for each state of it.
 
@@ -21,8 +27,7 @@ def check_opening(folder: Path) -> None:
     :func:`mbert_atlas.encoders.opening.require_opening`; of a process that was killed none, as it
     says nothing about the encoder.
     """
-    files = sorted(path for path in folder.iterdir() if path.is_file())
-    state = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]
+    state = state_of(folder)
     opened = read_json(OPENED) if OPENED.is_file() else {}
     if opened.get(str(folder)) == state:
         return

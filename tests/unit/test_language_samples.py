@@ -16,7 +16,12 @@ from workflow.samples import MOST_UNKNOWN_NAMES, unknown_names
 MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
 
 
-def test_a_word_that_the_vocabulary_has(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_word_that_the_vocabulary_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "Deutsch": 1}, "[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
@@ -24,6 +29,15 @@ def test_a_word_that_the_vocabulary_has(tmp_path: Path) -> None:
     assert shares.keys() == {"en", "de", "zh-Hant"}
     assert shares["en"] == shares["zh-Hant"] == 1.0
     assert 0.99 < shares["de"] < 1.0
+    again, opened = [], "workflow.samples.coverage"
+    monkeypatch.setattr(opened, lambda table, _: again.append(table["language"].unique()) or {})
+    assert unknown_names(["de", "xx"], tmp_path) == {"de": shares["de"]}
+    assert not again
+    assert unknown_names(["de", "fr"], tmp_path) == {"de": shares["de"]}
+    assert again.pop().to_pylist() == ["fr"]
+    (tmp_path / "tokenizer.json").touch()
+    assert unknown_names(["de"], tmp_path) == {}
+    assert again.pop().to_pylist() == ["de"]
 
 
 @pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
