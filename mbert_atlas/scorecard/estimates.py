@@ -1,4 +1,4 @@
-"""Effects with their error, from seeds and items; docs/verdicts.md explains and derives it all."""
+"""Effects with their error, from seeds and items; docs/verdicts.md explains it all."""
 
 import math
 from collections import defaultdict

@@ -36,7 +36,9 @@ _ENTRY = re.compile(r'<li><a href="([^":#]+)">[^\n]*</li>\n')
 _LINK = re.compile(r'<a href="([^":#]+)(?:#[^"]*)?"[^>]*>(.*?)</a>', re.DOTALL)
 _FILES = re.compile(r'<(p|span) class="files">(?:(?!<a |</\1>).)*</\1>', re.DOTALL)
 _IMAGE = re.compile(r'<img src="([^":#]+)"[^>]*>')
-_ADDITIONAL = re.compile(r"<details><summary>Additional results</summary>.*?</details>", re.DOTALL)
+_ADDITIONAL = re.compile(
+    r"<details[^>]*><summary>Additional results</summary>.*?</details>", re.DOTALL
+)
 _IN_TABLE = (
     f'<p class="soft">Additional results: <a href="../{MEASUREMENTS}">{MEASUREMENTS}</a></p>'
 )

@@ -265,7 +265,7 @@ def components(values: Mapping[_Place, Mapping[int | None, float]]) -> Component
     """Estimate the variances of a pool, from its numbers by run and test, and seed.
 
     Cells with the same seeds are compared; each has at least two. Example and formulae in
-    docs/verdicts.md.
+    docs/verdicts-simulated.md.
     """
     sums, pairs, freedom = np.zeros(4), np.zeros(4), np.zeros(4)
     by_seeds: dict[tuple[int | None, ...], list[_Place]] = defaultdict(list)

@@ -129,6 +129,13 @@ def data_url(figure: Path) -> str:
     return f"data:{_IMAGE_TYPES[smallest.suffix]};base64,{content}"
 
 
+def drawn_width(figure: Path) -> str:
+    """Return how wide a figure was drawn, for CSS: its fonts then have their size in print."""
+    head = figure.read_bytes()[:1000].decode(errors="replace") if figure.exists() else ""
+    width = re.search(r'<svg[^>]* width="([\d.]+pt)"', head)
+    return width[1] if width else "100%"
+
+
 def expected_extreme(k: int) -> float:
     """Return the expected largest of k standard normal numbers: 1.87 of 20."""
     uniform = (np.arange(100_000) + 0.5) / 100_000
@@ -158,6 +165,7 @@ def render(
         "artifact_name": artifact_name,
         "relative": lambda path: Path(os.path.relpath(path, output.parent)).as_posix(),
         "data_url": data_url,
+        "drawn_width": drawn_width,
         "duration": duration,
         "extreme": expected_extreme,
         "figure_title": figure_title,

@@ -102,6 +102,11 @@ class ClaimView:
         return any(one.verdict != NOT_RUN for one in self.outcomes)
 
     @property
+    def is_judged(self) -> bool:
+        """Whether any result of it holds, does not hold or is undecided."""
+        return any(one.verdict in (*DECIDED, UNDECIDED) for one in self.outcomes)
+
+    @property
     def is_control(self) -> bool:
         """Whether it is a control of our own, which is no claim of the paper."""
         return bool(self.row["control_for"])

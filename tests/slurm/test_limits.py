@@ -244,7 +244,7 @@ def _is_for_all(python: str) -> bool:
 
 @pytest.fixture
 def shared(users: tuple[str, str], site: dict[str, str]) -> Iterator[tuple[Workflow, Workflow]]:
-    """Both in one folder, prepared as docs/cluster.md says."""
+    """Both in one folder, prepared as docs/faq.md says."""
     python = next(filter(_is_for_all, (sys.executable, "/usr/bin/python3.11")), None)
     if python is None:
         pytest.skip(f"other users cannot run {sys.executable}")

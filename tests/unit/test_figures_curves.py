@@ -76,7 +76,7 @@ def test_panels_fill_a_grid_with_common_axes(panels: int, columns: int, rows: in
     figure = plot(measured(panels, 4), columns=columns, share=True)
     shown = [axes for axes in figure.axes if axes.get_visible()]
     titles = [axes.get_title(loc="left") for axes in shown]
-    # The only panel of a figure has no heading: the figure's title says what it shows.
+    # The only panel of a figure has no heading: the figure's title states what it shows.
     assert titles == ([f"p{number}" for number in range(panels)] if panels > 1 else [""])
     assert len({axes.get_subplotspec().rowspan.start for axes in shown}) == rows
     assert len({axes.get_ylim() for axes in shown}) == 1

@@ -224,13 +224,25 @@ def test_a_figure_of_the_other_protocol_is_a_fold_that_the_switch_opens(
     names = ("table1.published.svg", "table1.corrected.svg")
     both = [replace(figure, title=name, path=figure.path.with_name(name)) for name in names]
     for one in both:
-        one.path.write_text("<svg/>")
+        one.path.write_text('<svg width="518.4pt"/>')
     page = page_of(WORLD, figures=both)
     first, _, fold = page.partition('<details class="ours published"><summary>table1.published')
-    assert '<figure class="ours corrected">' in first
+    assert '<figure class="ours corrected"><div class="scroll" style="width: 518.4pt"' in first
     assert '<figure class="ours published">' in fold
     assert "#show-published:checked) details.published::details-content" in first
     assert '<details class="ours' not in page_of(WORLD, figures=both[:1])  # there is no other
+
+
+def test_a_table_of_many_rows_shows_ten(measurements: Path, page_of: Callable[..., str]) -> None:
+    for number, is_folded in ((13, False), (14, True)):
+        cells = [
+            CELL.format("original").replace(",ru,", f",l{row:02},") + ",50,published,1,100"
+            for row in range(number)
+        ]
+        write(measurements, *cells)
+        page = page_of(WORLD)
+        assert ('class="scroll folded"' in page) == is_folded
+        assert ("<summary>4 more rows</summary>" in page) == is_folded
 
 
 def test_pages_need_nothing_from_elsewhere(
@@ -329,6 +341,7 @@ def test_what_does_not_apply_says_why_under_the_verdict(
     row = page[page.index('<tr id="better"') : page.index('<li id="never"')]
     reason = f'– not applicable</span> under both protocols<span class="soft reason">{gate}</span>'
     assert row.count(reason) == 1
+    assert "<summary>1 claim that this run cannot judge: not applicable</summary>" in page
     assert "nan" not in row
     assert "<svg" not in row
     claims.loc[claims["id"] == "better", ["verdict", "cells", "effect"]] = ["holds so far", 1, 2.0]

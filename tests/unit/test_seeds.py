@@ -27,7 +27,7 @@ EXAMPLE = {
     key("adjusted", "ru"): measured(66, 66),
     key("adjusted", "hi"): measured(55, 57),
 }
-"""The example of docs/verdicts.md."""
+"""The example of docs/verdicts-simulated.md."""
 
 
 def mean_difference() -> dict[Key, float]:
