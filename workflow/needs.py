@@ -166,8 +166,8 @@ def _unknown_languages(
         most = {code: share for code, share in shares.items() if share > MOST_UNKNOWN_NAMES}
         lacking |= {code: f"{plan.languages[code].name} ({most[code]:.0%})" for code in most}
         if most:
-            found = ", ".join(lacking[code] for code in most)
-            problem = f"many subwords of names of languages and countries are [UNK] in {found}"
+            names = ", ".join(lacking[code] for code in most)
+            problem = f"many subwords of names of languages and countries are [UNK] in {names}"
             problems.append(problem)
     if problems:
         fix = "take another encoder, write in the config "

@@ -29,14 +29,14 @@ def unknown_names(codes: Collection[str], tokenizer_dir: Path) -> dict[str, floa
     They are those of the names of languages and territories in the language. ``codes`` are BCP 47.
     A tokenizer is opened once for each state of its folder, as a large one takes a second.
     """
-    known = read_json(SHARES) if SHARES.is_file() else {}
+    cache = read_json(SHARES) if SHARES.is_file() else {}
     state = state_of(tokenizer_dir)
-    earlier = known.get(str(tokenizer_dir)) or {}
+    earlier = cache.get(str(tokenizer_dir)) or {}
     shares = earlier["shares"] if earlier.get("state") == state else {}
     if new := [code for code in codes if code not in shares]:
         shares |= dict.fromkeys(new) | _measured(new, tokenizer_dir)
         SHARES.parent.mkdir(exist_ok=True)
-        write_json(known | {str(tokenizer_dir): {"state": state, "shares": shares}}, SHARES)
+        write_json(cache | {str(tokenizer_dir): {"state": state, "shares": shares}}, SHARES)
     return {code: shares[code] for code in codes if shares[code] is not None}
 
 

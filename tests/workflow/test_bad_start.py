@@ -93,7 +93,7 @@ def test_a_dry_run_names_what_the_mirror_has_and_changed_inputs(repository, tmp_
         data = {"data": [{"title": name, "paragraphs": [paragraph]}]}
         (mirror / f"mine/{name}.json").write_text(json.dumps(data))
     write_manifest(mirror, Register.read(repository / "resources/sources.yaml"))
-    text = f"run: {tmp_path.name}\nmirror: {mirror}\ncomparable: false\npapers: [efimov2022]\n"
+    text = f"run: {tmp_path.name}\nmirror: {mirror}\ncomparable: false\n"
     text += "datasets:\n  squad-train: {files: mine/a.json}\n"
     mine.write_text(text)
     (target,) = arguments = [f"results/{tmp_path.name}/data/squad-train.parquet"]
