@@ -50,8 +50,8 @@ demo-all: $(INSTALLED) ## every table and figure on synthetic data; reuses the r
 	@echo "Figures, tables, captions:  results/demo/report.html"
 
 small small-highlights night: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
-small: $(INSTALLED) ## real data, truncated, a real encoder: 1.8 hours on two cores with AVX512-BF16 (MIRROR=DIR or network)
-	@echo "Two cores with AVX512-BF16 need up to 2 hours, others perhaps twice that; 3 GB of memory each, and 12 GB of disk, 1 GB of it downloads."
+small: $(INSTALLED) ## real data, truncated, a real encoder: 2 to 3 hours on two cores with AVX512-BF16 (MIRROR=DIR or network)
+	@echo "Two cores with AVX512-BF16 need 2 to 3 hours, others perhaps twice that; 3 GB of memory each, and 12 GB of disk, 1 GB of it downloads."
 	@echo "Stop it with Ctrl-C; the same command resumes."
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
