@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             return
         if options.command == "check":
             from workflow.files import check_files, requesting  # as a start does
+            from workflow.needs import check_needs
 
         languages = Languages.read("resources/languages.csv")
         rules = requesting(Path()) if options.command == "check" else ()
@@ -51,11 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.command in ("compare", "publish", "judge"):
             _write_results(options, Plan(config, languages))
         elif options.command == "check":
+            plan = Plan(config, languages)
             try:
-                check_files(Plan(config, languages))
+                check_files(plan)
             except DataError as error:
                 raise with_lines(error, papers.files(files)) from None
             print(*config.left_out, "No mistakes found.", sep="\n")
+            try:
+                check_needs(plan, ["all"])
+            except DataError as error:  # targets that do not need it can be made
+                print("But `all` stops at the start:", with_lines(error, papers.files(files)))
         elif options.command == "runs":
             print(aligned(list_runs(config)))
         elif options.command == "rerun":

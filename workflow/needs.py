@@ -40,20 +40,19 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
         for need in plan.papers[paper].needs.get(name, ()):
             needs.setdefault(need, []).append(f"{paper}_{name}")
     facts = {name: item for name in plan.config.encoders if (item := _facts(plan, name))}
-    for name in facts:
+    mistakes: list[DataError] = []
+    for name in sorted({need.encoder for need in needs if need.part == "head"} & facts.keys()):
         if plan.config.encoders[name].language_model_head and facts[name].family not in PRETRAINED:
             problem = f"no head is fitted on encoders of {facts[name].family}"
-            fix = f"leave it out, or take an encoder of {' or '.join(PRETRAINED)}"
+            fix = f"write null, or take an encoder of {' or '.join(PRETRAINED)}"
             place = f"key encoders.{name}.language_model_head"
-            raise DataError("config", place, problem, fix)
-    mistakes: list[DataError] = []
+            mistakes.append(DataError("config", place, problem, fix))
     for name, item in facts.items():
         if plan.config.encoders[name].base:
             continue  # its tokenizer is the other's
-        is_sentencepiece = item.tokenizer == "Unigram"
-        if is_sentencepiece != has_sentencepiece(plan.config.encoders, name):
-            problem = f"the tokenizer is{'' if is_sentencepiece else ' not'} SentencePiece's"
-            place, value = f"key encoders.{name}.sentencepiece", str(is_sentencepiece).lower()
+        if item.boundaries != has_sentencepiece(plan.config.encoders, name):
+            problem = f"the tokenizer is{'' if item.boundaries else ' not'} SentencePiece's"
+            place, value = f"key encoders.{name}.sentencepiece", str(item.boundaries).lower()
             mistakes.append(DataError("config", place, problem, f"write `sentencepiece: {value}`"))
     for need, artifacts in needs.items():
         if need.encoder in facts and (lack := need.unmet(facts[need.encoder])):
@@ -62,11 +61,12 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             mistakes.append(DataError("config", f"key {need.place}", problem, fix))
     mistakes += _long_texts(plan, chosen, facts)
     read: dict[str, set[str]] = {}  # by encoder: the languages that its runs read
-    for run in runs_of(plan, chosen):
+    named = {part for target in targets for part in target.split("/")}  # a run's files are targets
+    runs = [*runs_of(plan, chosen), *(run for run in plan.runs if run.id in named)]
+    for run in runs:
         if item := facts.get(run.base):
             mistakes += _misfits(plan, run, item)
-            codes = chain.from_iterable(run.specification.get("evaluate", {}).values())
-            read.setdefault(run.base, set()).update(codes)
+            read.setdefault(run.base, set()).update(_languages(plan, run))
     for name in sorted(read):
         if not plan.allows_unknown(name):
             mistakes += _unknown_languages(plan, name, read[name], facts[name])
@@ -148,6 +148,13 @@ def _too_long(plan: Plan, encoding: str | None, encoder: str, facts: Facts) -> I
         yield DataError("config", f"key {key}", problem, f"write {facts.positions} or fewer")
 
 
+def _languages(plan: Plan, run: Run) -> Iterator[str]:
+    """Yield the languages that a run predicts or learns to tell apart."""
+    yield from chain.from_iterable(run.specification.get("evaluate", {}).values())
+    if texts := run.specification.get("language_data"):
+        yield from plan.config.datasets[texts["dataset"]].languages
+
+
 def _unknown_languages(
     plan: Plan, name: str, codes: Collection[str], facts: Facts
 ) -> Iterator[DataError]:
@@ -170,10 +177,13 @@ def _unknown_languages(
             problem = f"many subwords of names of languages and countries are [UNK] in {names}"
             problems.append(problem)
     if problems:
-        fix = "take another encoder, write in the config "
-        fix += (
-            f"`remove_languages: [{', '.join(sorted(lacking))}]`, or `allow_unknown: true` for it"
+        added = [code for code in sorted(lacking) if code in plan.config.add_languages]
+        others = [code for code in sorted(lacking) if code not in added]
+        fixes = [f"take {' '.join(added)} out of `add_languages`"] if added else []
+        fixes += (
+            [f"write in the config `remove_languages: [{', '.join(others)}]`"] if others else []
         )
+        fix = f"take another encoder, {' and '.join(fixes)}, or write `allow_unknown: true` for it"
         yield DataError("config", f"key encoders.{name}", ", and ".join(problems), fix)
 
 
@@ -212,6 +222,7 @@ def _facts(plan: Plan, name: str) -> Facts | None:
         layers = item.scratch.pretraining.layers
         positions = item.scratch.pretraining.positions
         facts = Facts(layers, head=True, pooler=False, tokenizer=kind, positions=positions)
+        facts = replace(facts, boundaries=kind == "Unigram")
         if name in plan.shipped:
             scripts = facts_of(plan.home / str(item.scratch.shipped)).scripts
             facts = replace(facts, scripts=scripts)

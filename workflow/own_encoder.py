@@ -12,12 +12,15 @@ from mbert_atlas import papers
 from mbert_atlas.config.encoders import size_of
 from mbert_atlas.config.model import Config
 from mbert_atlas.encoders.folders import count_weights, facts_of
-from mbert_atlas.errors import DataError
+from mbert_atlas.errors import DataError, DataErrors
 from mbert_atlas.files import atomic_path
+from mbert_atlas.languages import Languages
+from mbert_atlas.plan.needs import PRETRAINED
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.sources.fetch import Sources, fetch_snapshot
 from mbert_atlas.sources.hub import newest_revision
 from mbert_atlas.sources.register import Register, snapshot_path
-from mbert_atlas.tokenizer import open_tokenizer
+from workflow.needs import check_needs
 from workflow.opening import check_opening
 from workflow.upstream import REGISTER
 
@@ -62,13 +65,11 @@ def write_encoder_config(
             fetch_snapshot(repository, revision, folder, sources)
     facts = facts_of(folder)
     check_opening(folder)
-    # SentencePiece's models, and what is converted from them, have the lone boundary of words.
-    is_converted = (folder / "tokenizer.json").is_file()
-    words = open_tokenizer(folder).get_vocab() if is_converted else {}
-    entry["sentencepiece"] = "▁" in words if is_converted else facts.tokenizer == "Unigram"
-    entry["language_model_head"] = None if facts.head else "fitted"
+    entry["sentencepiece"] = facts.boundaries
+    is_fitted = not facts.head and facts.family in PRETRAINED
+    entry["language_model_head"] = "fitted" if is_fitted else None
     resources = _resources(config, folder)
-    content = {
+    content: dict[str, Any] = {
         "run": re.sub("[^A-Za-z0-9_-]+", "-", output.stem),
         "preset": _preset(config, facts.layers),
         "encoders": {"mbert": entry},
@@ -77,10 +78,47 @@ def write_encoder_config(
     summary = f"{source}: {facts.family}, {size_of(folder / 'config.json')}"
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(output) as temporary:
-        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-        temporary.write_text(f"# {summary}. Written by `python -m mbert_atlas encoder`.\n{text}")
+        _write(content, summary, temporary)
+        lacking = _lacking([*presets, temporary])
+        if lacking:
+            content["papers"] = [
+                name for name in config.papers or papers.names() if name not in lacking
+            ]
+            _write(content, summary, temporary)
+        if not content.get("papers", True):
+            fix = f"take another encoder or set these keys: {'; '.join(lacking.values())}"
+            raise DataError(source, "", "no paper can be made with it", fix)
     most = max(item["mem_mb"] for item in resources.values())
-    return f"{summary}; at most {most / 1000:.1f} GB a job, computed"
+    lines = [f"{summary}; at most {most / 1000:.1f} GB a job, computed"]
+    lines += [f"Without {name}: {reason}" for name, reason in lacking.items()]
+    return "\n".join(lines)
+
+
+def _write(content: dict[str, Any], summary: str, path: Path) -> None:
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    path.write_text(f"# {summary}. Written by `python -m mbert_atlas encoder`.\n{text}")
+
+
+def _lacking(files: Sequence[Path]) -> dict[str, str]:
+    """Return by paper what the encoder of a config lacks for some of its figures and tables."""
+    config = papers.load(files)
+    # Unknown languages can be removed; the start names them.
+    encoder = config.encoders["mbert"].model_copy(update={"allow_unknown": True})
+    config.encoders["mbert"] = encoder
+    plan = Plan(config, Languages.read("resources/languages.csv"))
+    lacking: dict[str, str] = {}
+    for name in plan.papers:
+        try:
+            check_needs(plan, [name])
+        except DataErrors as error:
+            lacking[name] = "; ".join(dict.fromkeys(map(_in_short, error.errors)))
+        except DataError as error:
+            lacking[name] = _in_short(error)
+    return lacking
+
+
+def _in_short(error: DataError) -> str:
+    return f"{error.where.removeprefix('key ')}: {error.problem}"
 
 
 def _preset(config: Config, layers: int) -> str | None:

@@ -28,7 +28,7 @@ def changed_inputs(workflow: Any) -> list[str]:
             new = set(map(str, job.input))
             counts[_listed(old - new), _listed(new - old)] += 1
     return [
-        f"{count} job{'s' * (count != 1)}, input: {old} -> {new}"
+        f"Changed input of {count} job{'s' * (count != 1)}: {old} -> {new}"
         for (old, new), count in counts.most_common()
     ]
 

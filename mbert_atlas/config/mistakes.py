@@ -78,8 +78,9 @@ def check_name(
     defined = sorted(set(defined))
     if name is None or name in defined:
         return True
-    near = difflib.get_close_matches(name, defined, 1)
-    few = ", ".join(defined[:20]) + (", ..." if len(defined) > 20 else "")
+    near = difflib.get_close_matches(name.lower(), defined, 1)
+    few = ", ".join(defined[:20])
+    few += f" and {len(defined) - 20} more" if len(defined) > 20 else ""
     hint = f"did you mean {near[0]!r}?" if near else f"known: {few or 'none'}"
     report(Mistake(place, f"{name!r} is not defined{role}", hint, name, listed=listed))
     return False

@@ -210,13 +210,14 @@ def facts_of(folder: Path) -> Facts:
     config = _json(folder / "config.json")
     family = FAMILIES[config["model_type"]]
     kind = "Unigram" if any(folder.glob(SENTENCEPIECE)) else "WordPiece"  # of a vocab.txt
-    scripts = None
+    scripts, boundaries = None, kind == "Unigram"
     if (path := folder / "tokenizer.json").is_file():
         tokenizer = _json(path).get("model") or {}
         kind, words = str(tokenizer.get("type")), tokenizer.get("vocab") or ()
+        # Unigram's are pairs of a subword and its probability.
+        texts = {word if isinstance(word, str) else word[0] for word in words}
+        boundaries = "▁" in texts  # converted from SentencePiece, as Unigram or as BPE
         if kind in TOKENIZERS and not tokenizer.get("byte_fallback"):
-            # Unigram's are pairs of a subword and its probability.
-            texts = (word if isinstance(word, str) else word[0] for word in words)
             scripts = scripts_in(set().union(*texts))
     return Facts(
         layers,
@@ -226,6 +227,7 @@ def facts_of(folder: Path) -> Facts:
         family=config["model_type"],
         positions=positions_of(config),
         scripts=scripts,
+        boundaries=boundaries,
     )
 
 

@@ -25,6 +25,7 @@ class Facts:
     family: str = "bert"  # `model_type` of transformers
     positions: int | None = None  # the longest text in subwords; none: not stated, or no limit
     scripts: frozenset[str] | None = None  # with a letter in the vocabulary; none: not known
+    boundaries: bool = False  # whether the vocabulary has the lone boundary of words, "▁"
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Need:
             case "layers" if self.value != layers:
                 return f"{self.key} is {self.value}, and {name} has {layers}", f"write {layers}"
             case "layer" if self.value > layers:
-                problem = f"{self.key} is about layer {self.value}, and {name} has {layers}"
+                problem = f"it is about layer {self.value}, and {name} has {layers}"
                 return problem, f"name layers up to {layers}"
             case "tokenizer" if facts.tokenizer not in TOKENIZERS:
                 kinds = " or ".join(TOKENIZERS)

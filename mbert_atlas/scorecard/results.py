@@ -89,7 +89,7 @@ def _read_claims(folder: Path) -> pd.DataFrame:
     path = folder / "claims.csv"
     if not path.is_file():
         part = next((name for name in _SCOPES if (folder / name).is_dir()), "")
-        fix = f"name {folder / part}" if part else "name the results folder of a finished run"
+        fix = f"name {folder / part}" if part else "make the target `available` and name its folder"
         raise DataError(folder, "", "there is no claims.csv", fix)
     try:
         claims = read_verdicts(path)

@@ -236,7 +236,7 @@ def test_bad_folders_end_with_one_sentence(two: list[Path], tmp_path: Path) -> N
     again = error(first, second / "../first")
     assert again.endswith("the same folder as /results/first; name each folder once.")
     assert error(first, tmp_path / "results") == (
-        "/results: there is no claims.csv; name the results folder of a finished run."
+        "/results: there is no claims.csv; make the target `available` and name its folder."
     )
     finished_run(tmp_path / "third", {"ru": 1}, scope="highlights")
     assert error(first, tmp_path / "third").endswith("no claims.csv; name /third/highlights.")

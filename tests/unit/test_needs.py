@@ -21,6 +21,7 @@ from transformers import (
 )
 
 from mbert_atlas import papers
+from mbert_atlas.__main__ import main
 from mbert_atlas.corpora.scripts import scripts_in
 from mbert_atlas.encoders.families import positions_of
 from mbert_atlas.encoders.folders import facts_of
@@ -193,7 +194,8 @@ def test_encoders_without_a_pooler_or_a_head_that_is_read(tmp_path: Path) -> Non
         "language_model_head": "fitted",
     }
     with pytest.raises(DataError, match="no head is fitted on encoders of distilbert"):
-        check_needs(plan_of(None, encoders={"mbert": fitted}), words)
+        check_needs(plan_of(None, encoders={"mbert": fitted}), needing(plan, "head"))
+    check_needs(plan_of(None, encoders={"mbert": fitted}), words)  # need none
 
 
 def test_scripts_without_a_letter_in_the_vocabulary(tmp_path: Path) -> None:
@@ -204,6 +206,14 @@ def test_scripts_without_a_letter_in_the_vocabulary(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=what):
         check_needs(plan_of(None, encoders={"mbert": encoder}), [target])
     check_needs(plan_of(None, encoders={"mbert": encoder | {"allow_unknown": True}}), [target])
+    plan = plan_of(None, encoders={"mbert": encoder})
+    run = next(run for run in plan.runs if run.base == "mbert" and run.kind == "finetuning")
+    file = f"results/x/runs/{run.id}/seed1/predictions.parquet"
+    with pytest.raises(DataError, match=what):
+        check_needs(plan, [file])
+    added = plan_of(None, encoders={"mbert": encoder}, add_languages=["am"])
+    with pytest.raises(DataError, match="take am out of `add_languages` and write in the config"):
+        check_needs(added, ["all"])
     assert scripts_in("aя。") == {"Latn", "Cyrl"}
 
 
@@ -219,10 +229,22 @@ def test_vocabularies_with_the_letters_but_few_words_of_a_language(tmp_path: Pat
     encoder = {"hub": None, "folder": str(folder)}
     plan = plan_of(None, encoders={"mbert": encoder})
     (target, *_) = labelling(plan_of(folder))
-    what = r"are \[UNK\] in Czech \([3-9]\d%\).*`remove_languages: \[ar, bg"
+    what = r"are \[UNK\] in Czech \([3-9]\d%\).*`remove_languages: \[ar, "
     with pytest.raises(DataError, match=what):
         check_needs(plan, ["all"])
     check_needs(plan_of(None, encoders={"mbert": encoder | {"allow_unknown": True}}), [target])
+
+
+def test_check_says_that_the_encoder_cannot_make_all(tmp_path, monkeypatch, capsys) -> None:
+    folder = make_encoder(tmp_path, make_tokenizer(tmp_path))
+    (mine := tmp_path / "mine.yaml").write_text(
+        f"comparable: false\nencoders:\n  mbert:\n    folder: {folder}\n"
+    )
+    monkeypatch.chdir(ROOT)
+    main(["check", str(mine)])
+    printed = capsys.readouterr().out
+    assert "No mistakes found.\nBut `all` stops at the start: " in printed
+    assert re.search(rf"{mine}, line \d, key encoders.mbert: its vocabulary has no letter", printed)
 
 
 def test_sentencepiece_is_declared_as_the_files_have_it(tmp_path: Path) -> None:

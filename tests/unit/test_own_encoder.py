@@ -1,6 +1,7 @@
 """A config for another encoder over the presets of a night: layers, head, tokenizer, memory."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from mbert_atlas.sources.mirror import write_manifest
 from mbert_atlas.sources.register import Register, snapshot_path
 from workflow import own_encoder
 from workflow.files import check_files
+from workflow.needs import check_needs
 
 NIGHT = [Path("config/small.yaml"), Path("config/night.yaml")]
 SHIPPED = Path("resources/encoders/many")
@@ -48,23 +50,35 @@ def written(source: str, output: Path, *options: str) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("kind", "layers", "reinitialised"),
+    ("kind", "layers", "reinitialised", "without"),
     [
-        ("bert", 12, "11-12"),
-        ("xlm-roberta", 12, "11-12"),
-        ("distilbert", 6, "5-6"),
-        ("modernbert", 22, "21-22"),
+        ("bert", 12, "11-12", 0),
+        ("xlm-roberta", 12, "11-12", 0),
+        ("distilbert", 6, "5-6", 2),
+        ("modernbert", 22, "21-22", 2),
     ],
 )
-def test_every_size_has_its_layers(tmp_path, capsys, kind, layers, reinitialised):
+def test_every_size_has_its_layers(tmp_path, capsys, kind, layers, reinitialised, without):
     folder = write_encoder(tmp_path / "model", kind, layers)
     plan = written(f"folder:{folder}", tmp_path / f"night-{kind}.yaml")
-    assert f"{kind}, {layers} layers of 32" in capsys.readouterr().out
+    first, *others = capsys.readouterr().out.splitlines()
+    assert f"{kind}, {layers} layers of 32" in first
+    left_out = set(papers.names()) - set(plan.papers)
+    assert len(others) == len(left_out) == without
+    for line in others:
+        assert re.match(rf"Without ({'|'.join(left_out)}): .*through a pooler", line)
+    plan.config.encoders["mbert"] = plan.config.encoders["mbert"].model_copy(
+        update={"allow_unknown": True}
+    )
+    check_needs(plan, ["all"])
     config = plan.config
     assert config.run == f"night-{kind}"
     encoder = config.encoders["mbert"]
     assert (encoder.hub, encoder.folder) == (None, str(folder))
-    assert (encoder.sentencepiece, encoder.language_model_head) == (False, "fitted")
+    assert (encoder.sentencepiece, encoder.language_model_head) == (
+        False,
+        None if without else "fitted",
+    )
     stated = [getattr(getattr(config, paper), "layers", None) for paper in plan.papers]
     assert layers in stated
     runs = {run.family: run.specification["hyperparameters"] for run in plan.runs}

@@ -104,7 +104,7 @@ def test_a_dry_run_names_what_the_mirror_has_and_changed_inputs(repository, tmp_
     succeeded(snakemake(repository, *arguments, timeout=600))
     mine.write_text(text.replace("a.json", "b.json"))
     planned = succeeded(snakemake(repository, *arguments, "-n", timeout=600))
-    assert re.search(r"1 job, input: \S*/mine/a.json -> \S*/mine/b.json", planned)
+    assert re.search(r"Changed input of 1 job: \S*/mine/a.json -> \S*/mine/b.json", planned)
     shutil.rmtree(repository / Path(target).parents[1])
 
 
