@@ -245,7 +245,8 @@ def _mistake(model: type[BaseModel], error: Any, values: Any, described: Path | 
             stated, mark, own_fix = problem.rpartition("; ")
             problem, fix = (stated, own_fix) if mark else (problem, fix)
         case _:
-            problem += f", found {_SHORT.repr(error['input'])}".replace("None", "null")
+            value = error["input"]
+            problem += f", found {'null' if value is None else _SHORT.repr(value)}"
     return Mistake(".".join(keys), problem, fix, is_missing=error["type"] == "missing")
 
 
