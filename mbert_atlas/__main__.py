@@ -57,11 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 check_files(plan)
             except DataError as error:
                 raise with_lines(error, papers.files(files)) from None
-            print(*config.left_out, "No mistakes found.", sep="\n")
+            print(*config.left_out, sep="\n", end="\n" * bool(config.left_out))
             try:
                 check_needs(plan, ["all"])
             except DataError as error:  # targets that do not need it can be made
-                print("But `all` stops at the start:", with_lines(error, papers.files(files)))
+                lacks = with_lines(error, papers.files(files))
+                print(f"The files are right, but not every figure and table can be made: {lacks}")
+            else:
+                print("No mistakes found.")
         elif options.command == "runs":
             print(aligned(list_runs(config)))
         elif options.command == "rerun":

@@ -41,28 +41,8 @@ def write_encoder_config(
     is fetched at its newest revision, or at that of ``hub:ORGANISATION/NAME@REVISION``. Raises a
     DataError if the encoder can't be fetched or used.
     """
-    kind, _, place = source.partition(":")
-    if kind not in ("hub", "folder") or not place:
-        fix = "write hub:ORGANISATION/NAME, hub:ORGANISATION/NAME@REVISION or folder:DIR"
-        raise DataError(source, "", "this names no encoder", fix)
     config = papers.load(presets)
-    entry: dict[str, Any]
-    if kind == "folder":
-        folder = Path(place)
-        entry = {"folder": str(folder.resolve())}
-    else:
-        repository, _, revision = place.partition("@")
-        if config.offline and not revision:
-            problem = "offline is set, and no revision is stated"
-            raise DataError(source, "", problem, "write hub:ORGANISATION/NAME@REVISION")
-        revision = revision or newest_revision(repository)
-        if not re.fullmatch("[0-9a-f]{40}", revision):
-            raise DataError(source, "", f"{revision!r} is no commit", "write its 40 digits")
-        entry = {"hub": {"repository": repository, "revision": revision}}
-        folder = Path(config.downloads) / snapshot_path(repository, revision)
-        if not folder.exists():
-            sources = Sources(Register.read(REGISTER), mirror, config.offline, config.downloads)
-            fetch_snapshot(repository, revision, folder, sources)
+    folder, entry = _place(source, config, mirror)
     facts = facts_of(folder)
     check_opening(folder)
     entry["sentencepiece"] = facts.boundaries
@@ -78,13 +58,15 @@ def write_encoder_config(
     summary = f"{source}: {facts.family}, {size_of(folder / 'config.json')}"
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(output) as temporary:
-        _write(content, summary, temporary)
+        below = " ".join(map(str, presets)) or "no other file"
+        head = f"{summary}. Written by `python -m mbert_atlas encoder`; to be given after {below}."
+        _write(content, head, temporary)
         lacking = _lacking([*presets, temporary])
         if lacking:
             content["papers"] = [
                 name for name in config.papers or papers.names() if name not in lacking
             ]
-            _write(content, summary, temporary)
+            _write(content, head, temporary)
         if not content.get("papers", True):
             fix = f"take another encoder or set these keys: {'; '.join(lacking.values())}"
             raise DataError(source, "", "no paper can be made with it", fix)
@@ -94,9 +76,30 @@ def write_encoder_config(
     return "\n".join(lines)
 
 
-def _write(content: dict[str, Any], summary: str, path: Path) -> None:
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    path.write_text(f"# {summary}. Written by `python -m mbert_atlas encoder`.\n{text}")
+def _place(source: str, config: Config, mirror: str | None) -> tuple[Path, dict[str, Any]]:
+    """Return the folder of an encoder, fetched if need be, and where the config has it from."""
+    kind, _, place = source.partition(":")
+    if kind not in ("hub", "folder") or not place:
+        fix = "write hub:ORGANISATION/NAME, hub:ORGANISATION/NAME@REVISION or folder:DIR"
+        raise DataError(source, "", "this names no encoder", fix)
+    if kind == "folder":
+        return Path(place), {"folder": str(Path(place).resolve())}
+    repository, _, revision = place.partition("@")
+    if config.offline and not revision:
+        problem = "offline is set, and no revision is stated"
+        raise DataError(source, "", problem, "write hub:ORGANISATION/NAME@REVISION")
+    revision = revision or newest_revision(repository)
+    if not re.fullmatch("[0-9a-f]{40}", revision):
+        raise DataError(source, "", f"{revision!r} is no commit", "write its 40 digits")
+    folder = Path(config.downloads) / snapshot_path(repository, revision)
+    if not folder.exists():
+        sources = Sources(Register.read(REGISTER), mirror, config.offline, config.downloads)
+        fetch_snapshot(repository, revision, folder, sources)
+    return folder, {"hub": {"repository": repository, "revision": revision}}
+
+
+def _write(content: dict[str, Any], head: str, path: Path) -> None:
+    path.write_text(f"# {head}\n{yaml.safe_dump(content, sort_keys=False, allow_unicode=True)}")
 
 
 def _lacking(files: Sequence[Path]) -> dict[str, str]:

@@ -84,6 +84,10 @@ def check_targets(workflow: Any, plan: WorkflowPlan) -> None:
             raise WorkflowError(f"{target!r} makes one file of many: name it, as in {pattern}.")
         if any(item.is_producer(str(Path(target))) for item in workflow.rules):
             continue
+        paper = target.partition("_")[0]
+        if paper in papers.names() and paper not in plan.papers:
+            fix = f"add {paper} to the key `papers` of the config, which leaves it out."
+            raise WorkflowError(f"Nothing makes {target!r}; {fix}")
         near = get_close_matches(target, [*names, *outputs], 3)
         fix = "snakemake --list-target-rules lists the targets."
         if near:

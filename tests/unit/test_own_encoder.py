@@ -61,6 +61,8 @@ def written(source: str, output: Path, *options: str) -> Plan:
 def test_every_size_has_its_layers(tmp_path, capsys, kind, layers, reinitialised, without):
     folder = write_encoder(tmp_path / "model", kind, layers)
     plan = written(f"folder:{folder}", tmp_path / f"night-{kind}.yaml")
+    head = (tmp_path / f"night-{kind}.yaml").read_text().splitlines()[0]
+    assert head.endswith("to be given after config/small.yaml config/night.yaml.")
     first, *others = capsys.readouterr().out.splitlines()
     assert f"{kind}, {layers} layers of 32" in first
     left_out = set(papers.names()) - set(plan.papers)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clone import DEMO, failed, python, snakemake, succeeded
+from mbert_atlas.papers import names
 from mbert_atlas.sources.mirror import write_manifest
 from mbert_atlas.sources.register import Register
 
@@ -27,6 +28,10 @@ pytestmark = pytest.mark.workflow
         ),
         (["all", *DEMO, "--cores", "0"], ["--cores 0 leaves no core", "--cores 1"]),
         (["fetsh", *DEMO, "--cores", "1"], ["Nothing makes 'fetsh'", "did you mean fetch?"]),
+        (
+            [f"{names()[1]}_figure1", *DEMO, "--config", f"papers=[{names()[0]}]", "--cores", "1"],
+            [f"Nothing makes '{names()[1]}_figure1'; add {names()[1]} to the key `papers`"],
+        ),
         (["finetune", *DEMO, "--cores", "1"], ["makes one file of many", "seed{seed}"]),
         (
             ["results/demo/runs/none/seed9/x.parquet", *DEMO, "--cores", "1"],
