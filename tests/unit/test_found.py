@@ -1,0 +1,39 @@
+"""docs/found.md: its numbers are those of the published run."""
+
+import re
+
+import pandas as pd
+from configs import ROOT
+
+PAGE = (ROOT / "docs/found.md").read_text(encoding="utf-8")
+SMALL = ROOT / "docs/results/small"
+# "+26.1 [+22.6, +29.7]", also over a line break.
+EFFECT = re.compile(r"[−+]?\d+(?:\.\d+)? \[[−+]?\d+(?:\.\d+)?, [−+]?\d+(?:\.\d+)?\]")
+COLUMNS = [
+    ["holds", "holds so far"],
+    ["does not hold", "does not hold so far"],
+    ["undecided"],
+    ["not applicable", "not replicated"],
+    ["not run"],
+]
+
+
+def test_effects_are_those_of_the_paper_that_the_section_is_about() -> None:
+    published = (SMALL / "README.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (\w+)(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+    of_paper = dict(re.findall(r"^## (\w+)(.*?)(?=^## |\Z)", published, re.MULTILINE | re.DOTALL))
+    assert sections.keys() == of_paper.keys()
+    for paper, section in sections.items():
+        effects = EFFECT.findall(" ".join(section.split()))
+        assert len(effects) >= 3
+        corrected = " ".join(row.split("|")[4] for row in of_paper[paper].splitlines() if "|" in row)
+        assert [effect for effect in effects if effect not in corrected] == []
+
+
+def test_counts_are_those_of_the_published_claims() -> None:
+    claims = pd.read_csv(SMALL / "claims.csv")
+    claims = claims[(claims["protocol"] == "corrected") & claims["control_for"].isna()]
+    for paper, of_paper in claims.groupby("paper"):
+        counts = of_paper["verdict"].value_counts()
+        row = [str(sum(counts.get(name, 0) for name in names)) for names in COLUMNS]
+        assert f"| {paper} | {' | '.join(row)} |" in PAGE
