@@ -2,6 +2,7 @@
 
     python benchmarks/startup.py --against ../other
     python benchmarks/startup.py --against ../other --rows paper demo
+    python benchmarks/startup.py --against ../other --rows slurm
     python benchmarks/startup.py --against ../other --repeats 1 --whole demo small
 
 Checkouts are copied and take turns, with the packages of this Python. Rows are
@@ -10,6 +11,8 @@ Checkouts are copied and take turns, with the packages of this Python. Rows are
 - `paper`, `demo`: `snakemake -n` of all targets of a preset; `quiet`: with `--quiet rules`;
 - `inner`: a Snakemake inside a job of a cluster, paper scale, up to the start of the script;
 - `job`: a seed of a fine-tuning of two steps, in a run of eight on this machine;
+- `slurm`, only if named: the job of such a seed, as SLURM accounts for it, on a cluster that
+  `tests/slurm/dev_cluster.sh` starts here;
 - with `--whole`, all jobs and their planning of `make demo` or `make small` from the start.
 
 CPU seconds, user and system, of all processes of a command; of the repeats the median, and the
@@ -21,6 +24,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -54,6 +58,7 @@ runs:
     evaluate: {xnli: [en]}
     published: {optimisation: {learning_rate: 1.0e-4, batch_size: 16, epochs: 1}}
 """
+CLUSTER = common.ROOT / "tests/slurm/dev_cluster.sh"
 PLAN = ["-n", "--profile", "local", "--cores", "2"]
 SEEDS = 8
 """Enough for scripts to be forked."""
@@ -79,8 +84,9 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     rows = [row for row in ROWS if not row.startswith("whole")]
+    usual = [row for row in rows if row != "slurm"]
     parser.add_argument("--against", type=Path, help="another checkout")
-    parser.add_argument("--rows", nargs="*", choices=rows, default=rows)
+    parser.add_argument("--rows", nargs="*", choices=rows, default=usual)
     parser.add_argument("--whole", nargs="*", choices=("demo", "small"), default=[])
     parser.add_argument("--repeats", type=int, default=3)
     return common.parse(parser, rows=["inner"], repeats=1)
@@ -108,15 +114,40 @@ def plan(arguments: list[str], folder: Path) -> float:
 
 def job(folder: Path) -> float:
     """Return the CPU seconds of a seed, in a run of some; data are made first, once a checkout."""
+    return snakemake(folder, "--profile", "local", "--cores", "1", *seeds(folder)) / SEEDS
+
+
+def slurm(folder: Path) -> float:
+    """Return the CPU seconds of the job of a seed, by sacct."""
+    start = ["--profile", "slurm", "--jobs", "1", *seeds(folder)]
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:  # sockets need a short path
+        environment = {"DEV_CLUSTER_DIR": place, "SLURM_CONF": f"{place}/slurm.conf"}
+        run = partial(subprocess.run, env=os.environ | environment, check=True, text=True)
+        run([CLUSTER, "up"])
+        try:
+            run([sys.executable, "-m", "snakemake", *start], cwd=folder)
+            columns = ["--format=TotalCPU,Comment", "--parsable2", "--noheader", "--allocations"]
+            listed = run(["sacct", *columns], stdout=subprocess.PIPE).stdout
+        finally:
+            run([CLUSTER, "down"])
+            reap()
+    times = re.findall(r"^(?:(\d+):)?(\d+):([\d.]+)\|rule_finetune", listed, re.MULTILINE)
+    assert len(times) == SEEDS, listed
+    spent = (3600 * int(hours or 0) + 60 * int(minutes) + float(s) for hours, minutes, s in times)
+    return sum(spent) / SEEDS
+
+
+def seeds(folder: Path) -> list[str]:
+    """Return the options that make the seeds again; make what they need, once a checkout."""
     preset = folder / "startup.yaml"
-    results = "results/startup/runs/short/seed{}/predictions.parquet"
     preset.write_text(TINY + RUN.replace("PAPER", papers.names()[0]))
-    start = ["--profile", "local", "--cores", "1", "--configfile", "config/demo.yaml", preset.name]
-    if not (folder / results.format(1)).exists():
-        snakemake(folder, *start, "--", results.format(1))
-    force = [*start, "--force", "--"]
-    seeds = range(1, SEEDS + 1)
-    return snakemake(folder, *force, *map(results.format, seeds)) / SEEDS
+    start = ["--configfile", "config/demo.yaml", preset.name]
+    names = [
+        f"results/startup/runs/short/seed{seed + 1}/predictions.parquet" for seed in range(SEEDS)
+    ]
+    if not (folder / names[0]).exists():
+        snakemake(folder, "--profile", "local", "--cores", "1", *start, "--", names[0])
+    return [*start, "--force", "--", *names]
 
 
 def whole(preset: str, folder: Path) -> float:
@@ -138,11 +169,16 @@ def snakemake(folder: Path, *arguments: str) -> float:
         stderr=subprocess.PIPE,
         check=True,
     )
-    with suppress(ChildProcessError):  # those that outlived their parents are ours, see main
-        while True:
-            os.wait()
+    reap()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def reap() -> None:
+    """Wait for processes that outlived their parents, which are ours, see main."""
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 DEMO = ["--configfile", "config/demo.yaml"]
@@ -155,6 +191,7 @@ ROWS: dict[str, Callable[[Path], float]] = {
     "demo": partial(plan, [*DEMO, "--", "all"]),
     "inner": partial(plan, INNER),
     "job": job,
+    "slurm": slurm,
     "whole demo": partial(whole, "demo"),
     "whole small": partial(whole, "small"),
 }

@@ -24,6 +24,7 @@ from snakemake_executor_plugin_slurm.job_status_query import (
     query_job_status_squeue,
 )
 from snakemake_executor_plugin_slurm.utils import get_job_wildcards
+from snakemake_executor_plugin_slurm_jobstep import get_cpu_setting
 
 from workflow.job import SHARING, note_of, read_note
 from workflow.sharing import Submission, shared
@@ -119,14 +120,27 @@ class PatientExecutor(Executor):  # type: ignore[misc]
     @property
     def cores(self) -> Any:
         """CPUs of the Snakemake inside a job."""
-        return getattr(self._submission, "cores", None) or super().cores
+        job = self._submission.job
+        return job.threads if job.is_shared else super().cores
 
     def additional_general_args(self) -> str:
-        """Return how the Snakemake inside a job runs: by srun, or several jobs as processes."""
-        if getattr(self._submission, "cores", None):
-            return "--executor local"
-        arguments: str = super().additional_general_args()
-        return arguments
+        """Return that the Snakemake inside a job runs its scripts itself.
+
+        The plugin has it start a step with a second Snakemake, which plans all once more.
+        """
+        return "--executor local"
+
+    def get_python_executable(self) -> str:
+        """Return what the batch script of a job starts: a step, not only Python.
+
+        A step gets signals when they are sent, and so at the start of a grace time. A batch script
+        gets them at its end, and its shell does not forward them.
+        """
+        job, python = self._submission.job, super().get_python_executable()
+        if job.resources.get("mpi"):  # of another workflow; it starts its own steps
+            return str(python)
+        cpus = get_cpu_setting(job, bool(job.resources.get("gpu")))
+        return f"srun --ntasks=1 --nodes=1 --cpu-bind=quiet {cpus} {python}"
 
     def get_job_exec_prefix(self, job: Any) -> str:
         """Return what precedes the Snakemake inside a job."""
@@ -190,7 +204,7 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             self._report_job_submission_threadsafe(accepted)
             return "ended"
         self._submission.is_last, self._submission.outcome = is_last, "ended"
-        self._submission.cores = job.threads if job.is_shared else None
+        self._submission.job = job
         super().run_job(job)
         outcome: _Outcome = self._submission.outcome
         return outcome

@@ -106,9 +106,11 @@ class Workflow:
         run_id = re.search(r"SLURM run ID: (\S+)", printed)
         assert run_id is not None, printed
         fields = "JobID,Comment,Partition,State,AllocTRES"
-        listing = self.slurm(
-            "sacct", "-X", "-n", "--parsable2", "--name", run_id[1], "--format", fields
-        )
+        command = ["sacct", "-X", "-n", "--parsable2", "--name", run_id[1], "--format", fields]
+        end = time.monotonic() + 60
+        # A cancelled job is accounted as running, without a comment, until its processes have ended.
+        while "|RUNNING|" in (listing := self.slurm(*command)) and time.monotonic() < end:
+            time.sleep(1)
         found = []
         for line in listing.splitlines():
             number, comment, partition, state, resources = line.split("|")

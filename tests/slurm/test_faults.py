@@ -122,9 +122,9 @@ class _Site(Workflow):
         assert {job.rule for job in jobs} <= {"finetune"}, "something was done again"
         return [job.state.partition(" ")[0] for job in jobs]
 
-    def saved_at_the_signal(self) -> bool:
-        """Whether an attempt at seed 1 saved its state when it was told to end."""
-        log = (self.folder / "results/tiny/logs/finetune/nli/seed1.log").read_text()
+    def saved_at_the_signal(self, seed: int = 1) -> bool:
+        """Whether an attempt at a seed saved its state when it was told to end."""
+        log = (self.folder / f"results/tiny/logs/finetune/nli/seed{seed}.log").read_text()
         return "stopped by SIGTERM after step" in log
 
     def resumed(self, seed: int = 1) -> bool:
@@ -166,31 +166,53 @@ def test_training_is_killed(run: _Site) -> None:
     assert run.resumed()
 
 
-def test_one_of_two_seeds_that_share_a_job_is_killed(run: _Site) -> None:
-    """The other one counts; it is trained again alone, from its checkpoint."""
+@pytest.fixture
+def sharing(run: _Site) -> Iterator[_Site]:
+    """Both seeds are to be trained, in one job."""
     run.forget(2)
+    for log in (run.folder / "results/tiny/logs/finetune/nli").glob(".seed*.log"):
+        log.unlink()  # of all attempts
     profile = run.folder / "slurm/config.yaml"
     kept = profile.read_text()
     profile.write_text(kept.replace("  # seeds_per_job: 4", "  seeds_per_job: 2"))
-    logs = [run.folder / f"results/tiny/logs/finetune/nli/seed{seed}.log" for seed in (1, 2)]
-    for log in logs:
-        log.with_name(f".{log.name}").unlink()  # of all attempts
-    try:
-        job = run.train()
-        state = run.folder / "results/tiny/state/nli/seed2"
-        run.wait_for(lambda: list(state.glob("step-*")), "a checkpoint of seed 2")
-        scripts = run.processes(job, ".snakemake/scripts/")
-        outputs = {Path(os.readlink(f"/proc/{one}/fd/1")).name: one for one in scripts}
-        assert {".seed1.log", ".seed2.log"} <= outputs.keys()
-        os.kill(outputs[".seed2.log"], signal.SIGKILL)
-        code, printed = run.finish()
-    finally:
-        profile.write_text(kept)
+    yield run
+    run.stop()
+    profile.write_text(kept)
+
+
+def _train_both(run: _Site) -> str:
+    """Start a training of two seeds in one job; return it once both have a checkpoint."""
+    job = run.train()
+    state = run.folder / "results/tiny/state/nli/seed2"
+    run.wait_for(lambda: list(state.glob("step-*")), "a checkpoint of seed 2")
+    return job
+
+
+def test_one_of_two_seeds_that_share_a_job_is_killed(sharing: _Site) -> None:
+    """The other one counts; it is trained again alone, from its checkpoint."""
+    scripts = sharing.processes(_train_both(sharing), ".snakemake/scripts/")
+    outputs = {Path(os.readlink(f"/proc/{one}/fd/1")).name: one for one in scripts}
+    assert {".seed1.log", ".seed2.log"} <= outputs.keys()
+    os.kill(outputs[".seed2.log"], signal.SIGKILL)
+    code, printed = sharing.finish()
     assert code == 0, printed
-    assert run.trainings(printed) == ["FAILED", "COMPLETED"]
+    assert sharing.trainings(printed) == ["FAILED", "COMPLETED"]
+    logs = [sharing.folder / f"results/tiny/logs/finetune/nli/seed{seed}.log" for seed in (1, 2)]
     assert [log.read_text().count("====") for log in logs] == [1, 2]
-    assert run.resumed(2)
-    assert not run.resumed(1)
+    assert sharing.resumed(2)
+    assert not sharing.resumed(1)
+
+
+def test_scancel_of_two_seeds_that_share_a_job(sharing: _Site) -> None:
+    """Both save their state, and go on alone."""
+    sharing.slurm("scancel", _train_both(sharing))
+    code, printed = sharing.finish()
+    assert code == 0, printed
+    assert sharing.trainings(printed) == ["CANCELLED", "COMPLETED", "COMPLETED"]
+    assert sharing.saved_at_the_signal(1)
+    assert sharing.saved_at_the_signal(2)
+    assert sharing.resumed(1)
+    assert sharing.resumed(2)
 
 
 def test_scancel(run: _Site) -> None:

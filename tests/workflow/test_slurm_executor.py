@@ -435,16 +435,18 @@ def test_short_seeds_share_a_job_and_one_that_fails_runs_alone(folder: _Folder) 
             " ".join(map("".join, re.findall(r"train:run=(\w+),seed=(\d)", call[-1]))),
             *(call[call.index(option) + 1] for option in ("-t", "--mem")),
             *re.findall(r"--cores (\S+)", call[-1]),
+            # One Snakemake, in a step with the CPUs of all.
+            *re.findall(r"srun .*--cpus-per-task=(\d).* -m snakemake .*--executor local", call[-1]),
         )
         for call in folder.calls("sbatch")
     ]
     # Half an hour and four times what both should take; memory and CPUs of both.
     assert sorted(calls) == [
-        ("long1", "480", "100", "'all'"),
-        ("long2", "480", "100", "'all'"),
-        ("short1 short2", "38", "200", "4"),
-        ("short2", "480", "100", "'all'"),
-        ("short3", "34", "100", "'all'"),
+        ("long1", "480", "100", "'all'", "2"),
+        ("long2", "480", "100", "'all'", "2"),
+        ("short1 short2", "38", "200", "4", "4"),
+        ("short2", "480", "100", "'all'", "2"),
+        ("short3", "34", "100", "'all'", "2"),
     ]
     assert all("--gpus=1" in call for call in folder.calls("sbatch"))
     started = sorted((folder.path / "started").read_text().splitlines())
