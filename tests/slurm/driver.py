@@ -108,7 +108,7 @@ class Workflow:
         fields = "JobID,Comment,Partition,State,AllocTRES"
         command = ["sacct", "-X", "-n", "--parsable2", "--name", run_id[1], "--format", fields]
         end = time.monotonic() + 60
-        # A cancelled job is accounted as running, without a comment, until its processes have ended.
+        # A cancelled job is RUNNING, without a comment, until its processes have ended.
         while "|RUNNING|" in (listing := self.slurm(*command)) and time.monotonic() < end:
             time.sleep(1)
         found = []

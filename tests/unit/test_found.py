@@ -26,7 +26,8 @@ def test_effects_are_those_of_the_paper_that_the_section_is_about() -> None:
     for paper, section in sections.items():
         effects = EFFECT.findall(" ".join(section.split()))
         assert len(effects) >= 3
-        corrected = " ".join(row.split("|")[4] for row in of_paper[paper].splitlines() if "|" in row)
+        rows = (line.split("|") for line in of_paper[paper].splitlines() if "|" in line)
+        corrected = " ".join(row[4] for row in rows)
         assert [effect for effect in effects if effect not in corrected] == []
 
 
