@@ -6,7 +6,7 @@ from typing import Any
 from mbert_atlas.cells import Cell, as_values, files_of
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.files import sha256_of
-from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
+from mbert_atlas.plan.plan import CLAIMS, READ_OFF, REPORTED, Plan
 
 
 class Parameters(Plan):
@@ -97,11 +97,15 @@ class Parameters(Plan):
         }
 
     def reported_beside(self, name: str) -> dict[str, Any] | None:
-        """Return the file of the reported numbers that a figure shows, and if they compare."""
+        """Return the files of the reported numbers that a figure shows, and if they compare."""
         if not self.figures[name].reported:
             return None
-        (file,) = self.reported(self.paper_of(name))
-        return {**file, "is_comparable": self.config.comparable}
+        paper = self.paper_of(name)
+        (file,) = self.reported(paper)
+        beside: dict[str, Any] = {**file, "is_comparable": self.config.comparable}
+        if (self.home / READ_OFF.format(paper)).is_file():
+            beside["read_off"] = self.with_content(READ_OFF.format(paper))
+        return beside
 
     def intervals_of(self, name: str) -> dict[str, Any] | None:
         """Return what a figure's intervals are computed from, except its numbers; none if none."""

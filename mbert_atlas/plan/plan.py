@@ -23,6 +23,8 @@ from mbert_atlas.plan.records import Artifact, Figure, Measurement, Table
 
 CLAIMS, REPORTED = "mbert_atlas/papers/{}/claims.yaml", "resources/reported/{}.csv"
 """The files with a paper's claims, and with the numbers that it reports."""
+READ_OFF = "resources/read_off/{}.csv"
+"""Points of curves that a paper shows only as pictures: for figures, never for verdicts."""
 
 
 class Plan(Files):

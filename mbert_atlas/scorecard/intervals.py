@@ -53,12 +53,13 @@ def draw(
 
     ``drawn`` has ``function``, ``cells`` and ``options``; ``intervals``, if it shows some,
     ``paper``, ``about`` (what claims state of cells) and ``languages``; ``reported``, if it shows
-    the paper's numbers, ``path`` and ``is_comparable``.
+    the paper's numbers, ``path``, ``is_comparable``, and ``read_off``, if there is such a file.
     """
     cells = with_files(drawn["cells"], files)
     also: dict[str, Any] = {}
     if reported:
-        also["reported"] = read_reported(reported["path"], reported["is_comparable"])
+        read_off = reported.get("read_off", {}).get("path")
+        also["reported"] = read_reported(reported["path"], reported["is_comparable"], read_off)
     if intervals:  # of all numbers that the figure may show
         stated = {intervals["paper"]: Claims(claims={}, **intervals["about"])}
         paths = cells[0].paths

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from matplotlib.lines import Line2D
 from planned_files import PlannedFiles
 
 from mbert_atlas import papers
+from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import as_values, files_of
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.figures.curves import curve_grid, curve_plot
@@ -21,11 +23,12 @@ from mbert_atlas.figures.reported import (
     REPORTED,
     Reported,
     read_reported,
+    reported_entry,
     reported_note,
     with_reported,
 )
+from mbert_atlas.plan.plan import READ_OFF, Plan
 from mbert_atlas.plan.plan import REPORTED as FILE
-from mbert_atlas.plan.plan import Plan
 from mbert_atlas.scorecard.intervals import draw
 
 NAMES = ["paper", "artifact", "task", "model", "condition", "source", "target", "layers", "metric"]
@@ -107,6 +110,40 @@ def test_markers_are_on_the_line_in_its_look_and_lighter_if_not_comparable(
     assert {REPORTED, NOT_COMPARABLE} <= {*shown}
 
 
+def test_what_was_read_off_a_figure_fills_gaps_and_names_its_error(tmp_path: Path) -> None:
+    printed = numbers(("table1", "a", "ru", 1.0))
+    curve = numbers(("figure1", "a", "ru", 1.2), ("figure1", "a", "de", 3.2)).assign(error=0.5)
+    ours = numbers(
+        ("figure1", "a", "ru", 0.0), ("figure1", "a", "de", 0.0), ("figure1", "a", "fi", 0.0)
+    )
+    joined = with_reported(ours, Reported(printed, True, curve))
+    assert joined["reported"].tolist()[:2] == [1.0, 3.2]
+    assert joined["reported"].isna().tolist() == [False, False, True]
+    notes = [reported_note(joined[rows]) for rows in (slice(1), slice(1, 2), slice(3), slice(2, 3))]
+    assert notes == [
+        "Hollow markers: what the paper reports.",
+        "Hollow markers: read off the paper's figure, ±0.5.",
+        "Hollow markers: what the paper reports, or read off the paper's figure, ±0.5.",
+        "",
+    ]
+    assert [*reported_entry(joined[1:2].assign(is_comparable=False))] == [
+        "read off the paper's figure, ±0.5, not comparable"
+    ]
+
+
+CURVES = pytest.mark.parametrize(
+    "file", sorted((ROOT / READ_OFF).parent.glob("*.csv")), ids=lambda file: file.stem
+)
+
+
+@CURVES
+def test_files_of_curves_have_numbers_that_no_paper_prints(file: Path) -> None:
+    printed, curves = (read_measurements(path) for path in (ROOT / FILE.format(file.stem), file))
+    assert (curves["error"] > 0).all()
+    assert not curves.duplicated(NAMES).any()
+    assert len(curves.merge(printed, on=NAMES)) == 0
+
+
 def expected(name: str, reported: pd.DataFrame) -> list[float]:
     """Return the numbers that a figure has to show under a protocol, sorted.
 
@@ -160,3 +197,28 @@ def test_each_figure_of_measurements_shows_the_reported_numbers(
         assert ("what the paper reports" in figure.get_label()) is bool(numbers_of), name
         marked |= {name} if numbers_of else set()
     assert bool(marked) is (ROOT / f"tests/papers/{paper}/reported_figures.yaml").exists()
+
+
+@CURVES
+def test_each_curve_that_was_read_off_shows_its_points(planned: PlannedFiles, file: Path) -> None:
+    curves = read_measurements(file)
+    beside = {"path": ROOT / FILE.format(file.stem), "is_comparable": True}
+    for artifact, rows in curves.groupby("artifact"):
+        names = [
+            name for name in planned.plan.figures if name.startswith(f"{file.stem}/{artifact}.")
+        ]
+        assert names
+        for name in names:
+            record = planned.plan.figures[name]
+            cells = record.cells()
+            drawn = {
+                "function": record.draw,
+                "cells": as_values(cells),
+                "options": record.options(),
+            }
+            files = [*map(planned, files_of(cells))]
+            figure = draw(drawn, files, None, beside | {"read_off": {"path": file}})
+            shown = {round(y, 2) for line in hollow(figure) for y in line.get_ydata() if y == y}
+            assert shown == {*rows["value"]}, name
+            (entry,) = [text for text in entries(figure) if "read off" in text.replace("\n", " ")]
+            assert f"±{rows['error'].max():g}" in entry

@@ -97,8 +97,10 @@ def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
             values[values["layers"] > 0].groupby([*line, "layers"], as_index=False)["value"].mean()
         )
         places = means.loc[means.groupby(line)["value"].idxmax(), [*line, "layers"]]
-        places = places.merge(largest.drop_duplicates(line)[[*line, "reported"]], on=line)
-        values = values.drop(columns="reported").merge(places, how="left", on=[*line, "layers"])
+        highest = largest.drop_duplicates(line).rename(columns={"reported": "highest"})
+        places = places.merge(highest[[*line, "highest"]], on=line)
+        values = values.merge(places, how="left", on=[*line, "layers"])
+        values["reported"] = values["reported"].fillna(values.pop("highest"))
     if "over" in frame:
         return values
     keys = [name for name in frame.columns if name not in ("metric", "value")]
