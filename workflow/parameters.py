@@ -102,10 +102,10 @@ class Parameters(Plan):
             return None
         paper = self.paper_of(name)
         (file,) = self.reported(paper)
-        beside: dict[str, Any] = {**file, "is_comparable": self.config.comparable}
+        stated: dict[str, Any] = {**file, "is_comparable": self.config.comparable}
         if (self.home / READ_OFF.format(paper)).is_file():
-            beside["read_off"] = self.with_content(READ_OFF.format(paper))
-        return beside
+            stated["read_off"] = self.with_content(READ_OFF.format(paper))
+        return stated
 
     def intervals_of(self, name: str) -> dict[str, Any] | None:
         """Return what a figure's intervals are computed from, except its numbers; none if none."""

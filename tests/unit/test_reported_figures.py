@@ -202,7 +202,7 @@ def test_each_figure_of_measurements_shows_the_reported_numbers(
 @CURVES
 def test_each_curve_that_was_read_off_shows_its_points(planned: PlannedFiles, file: Path) -> None:
     curves = read_measurements(file)
-    beside = {"path": ROOT / FILE.format(file.stem), "is_comparable": True}
+    printed = {"path": ROOT / FILE.format(file.stem), "is_comparable": True}
     for artifact, rows in curves.groupby("artifact"):
         names = [
             name for name in planned.plan.figures if name.startswith(f"{file.stem}/{artifact}.")
@@ -217,7 +217,7 @@ def test_each_curve_that_was_read_off_shows_its_points(planned: PlannedFiles, fi
                 "options": record.options(),
             }
             files = [*map(planned, files_of(cells))]
-            figure = draw(drawn, files, None, beside | {"read_off": {"path": file}})
+            figure = draw(drawn, files, None, printed | {"read_off": {"path": file}})
             shown = {round(y, 2) for line in hollow(figure) for y in line.get_ydata() if y == y}
             assert shown == {*rows["value"]}, name
             (entry,) = [text for text in entries(figure) if "read off" in text.replace("\n", " ")]
