@@ -100,7 +100,7 @@ def _section(
         "title": title,
         "first": first,
         "finding": finding(claims),
-        "counts": count_verdicts(headlines(claims)),
+        "counts": count_verdicts(headlines(claims), once=False),
         "encoders": _encoders_by_claim(setting, key, first),
         "run": [view for view in run if view not in first],
         "controls": [view for view in every if view.is_control],

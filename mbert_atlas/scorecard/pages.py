@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
 from mbert_atlas.scorecard.coverage import coverage_of
 from mbert_atlas.scorecard.learning import families_of
+from mbert_atlas.scorecard.prose import bullets, table_rows
 from mbert_atlas.scorecard.tables import lay_out_parts, was_run
 from mbert_atlas.scorecard.templates import (
     FigureLink,
@@ -27,12 +29,10 @@ from mbert_atlas.scorecard.templates import (
 )
 from mbert_atlas.scorecard.views import (
     ClaimView,
-    bullets,
     claim_views,
     count_discoveries,
     count_verdicts,
     finding,
-    table_rows,
 )
 
 _MOST_EXTRA_CELLS = 150
@@ -167,7 +167,7 @@ def write_replication(
     Raises AtlasError if the disk is full.
     """
     claims = claims[claims["paper"] == paper]
-    views = claim_views(claims, setting)
+    views = sorted(claim_views(claims, setting), key=attrgetter("rank"))
     sections = [
         _section(key, setting.labels(f"{paper}/{key}", contrasts), views, scorecard, figures)
         for key in artifacts
@@ -186,7 +186,7 @@ def write_replication(
         paper=paper,
         title=title,
         views=views,
-        counts=count_verdicts(claims),
+        counts=count_verdicts(claims, once=False),
         discoveries=count_discoveries(claims),
         artifacts=sections,
         contents=_contents(artifacts, views, parts),

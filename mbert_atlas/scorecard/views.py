@@ -1,4 +1,4 @@
-"""What pages show of a paper: its claims with verdicts and effects, and parts of its prose."""
+"""What pages show of a paper's claims: verdicts and effects."""
 
 import math
 import re
@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup, escape
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import label, language, listed
@@ -27,12 +26,6 @@ from mbert_atlas.scorecard.verdicts import (
     VERDICTS,
 )
 
-_MARKS = (
-    (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
-    (re.compile(r"\*\*(.+?)\*\*"), r"<strong>\1</strong>"),
-    (re.compile(r"(?<!\w)\*(.+?)\*"), r"<em>\1</em>"),
-    (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # the targets of links are not with the page
-)
 FALSE_DISCOVERIES = 0.05
 _WORDS = {  # of one and of several; others are "is undecided", "are undecided", ...
     HOLDS: ("holds", "hold"),
@@ -107,6 +100,12 @@ class ClaimView:
         return any(one.verdict in (*DECIDED, UNDECIDED) for one in self.outcomes)
 
     @property
+    def rank(self) -> tuple[int, ...]:
+        """Where lists have it: by verdicts, the last protocol's first, then headline claims."""
+        verdicts = (VERDICTS.index(one.verdict) for one in reversed(self.outcomes))
+        return (*verdicts, not self.row["headline"])
+
+    @property
     def is_control(self) -> bool:
         """Whether it is a control of our own, which is no claim of the paper."""
         return bool(self.row["control_for"])
@@ -134,7 +133,9 @@ def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
         conditions = setting.conditions.get(f"{first['paper']}/{first['artifact']}", {})
         names = {**setting.names, **conditions}
         outcomes = [_outcome(record, names, sentences, scale, columns) for record in records]
-        contrasts = [_named(each, names) for each in first["contrast"].split("; ") if each]
+        contrasts = [
+            _bracketed(_named(each, names)) for each in first["contrast"].split("; ") if each
+        ]
         views.append(ClaimView(first, text, outcomes, contrasts))
     return views
 
@@ -176,14 +177,15 @@ def finding(claims: pd.DataFrame) -> str:
     kinds = f"{total} {kind}{'s' if total > 1 else ''}"
     if (counted["verdict"] == NOT_RUN).all():
         return f"None of {kinds} was run."
-    published, corrected = (count_verdicts(counted)[name] for name in PROTOCOLS)
-    text = f"Of {kinds} {_in_words(corrected, total)}"
-    others = sum(published.values())
+    published, corrected = (
+        _in_words(counts, total) for counts in count_verdicts(counted, once=False).values()
+    )
     if (counted.groupby("id")["verdict"].nunique() == 1).all():
-        text += ", under both protocols"
-    elif others:
-        which = "other numbers" if others == total else f"other numbers of {others} of them"
-        text += f"; the published protocol has {which}: {_in_words(published, others)}"
+        text = f"Of {kinds} {corrected}, under both protocols"
+    elif published == corrected:
+        text = f"Of {kinds} {corrected} under each protocol, but not the same ones"
+    else:
+        text = f"Of {kinds} {corrected} under corrected; {published} under published"
     number = counted["id"][counted["in_control"] != ""].nunique()
     return f"{text}." + (f" {number} of them also in a control of ours." if number else "")
 
@@ -206,9 +208,10 @@ def counted_once(claims: pd.DataFrame) -> pd.DataFrame:
     return of_paper(claims[~again])
 
 
-def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """Return how many claims have which verdict, by protocol, see :func:`counted_once`."""
-    counts = counted_once(claims).groupby(["protocol", "verdict"]).size()
+def count_verdicts(claims: pd.DataFrame, *, once: bool = True) -> dict[str, dict[str, int]]:
+    """Return how many claims have which verdict, by protocol; ``once``: :func:`counted_once`."""
+    counted = counted_once(claims) if once else of_paper(claims)
+    counts = counted.groupby(["protocol", "verdict"]).size()
     return {
         protocol: {verdict: int(counts.get((protocol, verdict), 0)) for verdict in VERDICTS}
         for protocol in PROTOCOLS
@@ -305,7 +308,13 @@ def _limiting_case(record: Mapping[Any, Any], names: Mapping[str, str]) -> str:
             side.remove(name)
         case, part = [*case, *shared], " − ".join(map(" ".join, sides))
     texts = [_named(name, names) for name in dict.fromkeys(case)]
-    return ": ".join(filter(None, [", ".join(texts), _named(part, names).strip()]))
+    return ": ".join(filter(None, [", ".join(texts), _bracketed(_named(part, names).strip())]))
+
+
+def _bracketed(difference: str) -> str:
+    """Return ``a + b − c`` as ``(a + b) − c``."""
+    sides = difference.split(" − ")
+    return " − ".join(f"({side})" if " + " in side and len(sides) > 1 else side for side in sides)
 
 
 def _basis(text: str) -> str:
@@ -321,8 +330,11 @@ def _level(number: float) -> str:
 
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     seeds = record["seeds_to_decide"]
-    text = f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "more seeds would not"
-    return f"detectable: {record['detectable']:.{digits}f} beyond the border; {text} decide"
+    text = (
+        f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "more seeds alone would not"
+    )
+    distance = f"{record['detectable']:.{digits}f}"
+    return f"to be decided, it had to lie {distance} from the region's border; {text} decide"
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
@@ -359,40 +371,3 @@ def _ticks(low: float, high: float) -> list[tuple[float | None, str]]:
     return [
         (_place(tick, low, high), signed(tick, digits, "level") if tick else "0") for tick in ticks
     ]
-
-
-def bullets(text: str, heading: str) -> list[Markup]:
-    """Return the items of the list under a heading of a Markdown text; none if there is none."""
-    return [_inline(line[2:]) for line in _section(text, heading) if line.startswith("- ")]
-
-
-def table_rows(text: str, heading: str) -> list[list[Markup]]:
-    """Return the rows of the table under a heading, its head first; none if there is none."""
-    return [
-        [_inline(cell.strip()) for cell in line.strip().strip("|").split("|")]
-        for line in _section(text, heading)
-        if line.startswith("|") and not re.fullmatch(r"[|\s:-]+", line)
-    ]
-
-
-def _section(text: str, heading: str) -> list[str]:
-    """Return the lines between a heading and the next one, lists with one line per item."""
-    lines: list[str] = []
-    inside = fenced = False
-    for line in text.splitlines():
-        if line.startswith("```") or fenced:
-            fenced ^= line.startswith("```")
-        elif line.startswith("#"):
-            inside = line.lstrip("# ").strip() == heading
-        elif inside and line.startswith("  ") and lines and lines[-1].startswith("- "):
-            lines[-1] += " " + line.strip()
-        elif inside:
-            lines.append(line)
-    return lines
-
-
-def _inline(text: str) -> Markup:
-    html = str(escape(text))
-    for mark, replacement in _MARKS:
-        html = mark.sub(replacement, html)
-    return Markup(html)

@@ -63,26 +63,25 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [HOLDS, UNDECIDED],
             [UNDECIDED, HOLDS],  # as many, but others
-            "Of 2 headline claims 1 holds and 1 is undecided; the published protocol has other"
-            " numbers: 1 holds and 1 is undecided.",
+            "Of 2 headline claims 1 holds and 1 is undecided under each protocol, but not the same"
+            " ones.",
         ),
         (
             [HOLDS, HOLDS_SO_FAR, HOLDS_SO_FAR, FAILS_SO_FAR],
             [HOLDS, HOLDS_SO_FAR, UNDECIDED, UNDECIDED],  # two have the same numbers
-            "Of 4 headline claims 1 holds, 2 hold so far and 1 does not hold so far; the published"
-            " protocol has other numbers of 2 of them: all are undecided.",
+            "Of 4 headline claims 1 holds, 2 hold so far and 1 does not hold so far under"
+            " corrected; 1 holds, 1 holds so far and 2 are undecided under published.",
         ),
         (
             [UNDECIDED] * 3,
             [NOT_APPLICABLE, NOT_RUN, NOT_RUN],
-            "Of 3 headline claims all are undecided; the published protocol has other numbers: 1 is"
-            " not applicable and 2 were not run.",
+            "Of 3 headline claims all are undecided under corrected; 1 is not applicable and 2 were"
+            " not run under published.",
         ),
         (
             [DOES_NOT_HOLD] * 2,
             [NOT_RUN] * 2,
-            "Of 2 headline claims none holds; the published protocol has other numbers: none was"
-            " run.",
+            "Of 2 headline claims none holds under corrected; none was run under published.",
         ),
         ([HOLDS], [HOLDS], "Of 1 headline claim 1 holds, under both protocols."),
         ([NOT_RUN] * 2, [NOT_RUN] * 2, "None of 2 headline claims was run."),
@@ -97,7 +96,7 @@ def test_a_sentence_counts_headline_claims(
 def test_the_sentence_says_what_controls_show() -> None:
     claims = judged([HOLDS, HOLDS], [HOLDS, UNDECIDED])
     claims.loc[claims["id"] == "claim1", "in_control"] = "control"
-    assert finding(claims).endswith("1 is undecided. 1 of them also in a control of ours.")
+    assert finding(claims).endswith("under published. 1 of them also in a control of ours.")
 
 
 def test_verdicts_count_once_where_protocols_share_numbers() -> None:
@@ -109,6 +108,7 @@ def test_verdicts_count_once_where_protocols_share_numbers() -> None:
         "corrected": {HOLDS: 1, HOLDS_SO_FAR: 1, DOES_NOT_HOLD: 1, NOT_RUN: 1},
     }
     levels = claims.assign(q=[0.01, 0.2] * (len(claims) // 2))
+    assert sum(count_verdicts(claims, once=False)["published"].values()) == 4
     assert count_discoveries(levels) == {"published": (1, 0), "corrected": (3, 2)}
 
 
@@ -191,7 +191,7 @@ def test_totals_of_the_published_protocol_are_in_brackets(run: Path) -> None:
     write_index(claims, run / "index.html", setting=TOY, **shown)
     glance = (run / "index.html").read_text("utf-8").partition("</table>")[0]
     cells = re.findall(r'<td class="number">(.*?)</td>', glance)
-    assert cells == ["1", "1", "0 (1)", "1"] * 2  # of the paper, of all
+    assert cells == ["1 (0)", "1", "0 (1)", "1"] * 2  # of the paper, of all
 
 
 def pages(run: Path) -> list[Path]:

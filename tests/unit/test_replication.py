@@ -22,9 +22,10 @@ from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
 from mbert_atlas.scorecard.coverage import coverage_of
 from mbert_atlas.scorecard.front import write_index
 from mbert_atlas.scorecard.pages import write_replication
+from mbert_atlas.scorecard.prose import bullets, table_rows
 from mbert_atlas.scorecard.templates import FigureLink, Setting, expected_extreme
 from mbert_atlas.scorecard.verdicts import verdicts
-from mbert_atlas.scorecard.views import bullets, claim_views, table_rows
+from mbert_atlas.scorecard.views import claim_views
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
 CELL = "toy2020,table1,nli,mbert,{},en,ru,,accuracy"
@@ -358,8 +359,7 @@ def test_controls_are_apart_and_mark_what_they_show(
     assert re.findall('class="marks">.*?href="#(.*?)".*?>([^<>]*)</a></span>', summary) == [
         *[("better", "✓⚠")] * 2
     ]
-    assert ">1 holds<" in summary
-    assert "as corrected" in summary
+    assert summary.count(">1 holds<") == 2
     table, _, controls = rest.partition("Controls (ours)</h2>")
     assert '<tr id="better"' in table
     assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>') == 1
