@@ -331,7 +331,7 @@ def _level(number: float) -> str:
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     seeds = record["seeds_to_decide"]
     text = (
-        f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "more seeds alone would not"
+        f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "no number of seeds would"
     )
     distance = f"{record['detectable']:.{digits}f}"
     return f"to be decided, it had to lie {distance} from the region's border; {text} decide"
