@@ -119,7 +119,7 @@ def job(folder: Path) -> float:
 
 def slurm(folder: Path) -> float:
     """Return the CPU seconds of the job of a seed, by sacct."""
-    start = ["--profile", "slurm", "--jobs", "1", *seeds(folder)]
+    start = ["--profile", "slurm", "--jobs", "2", *seeds(folder)]
     with tempfile.TemporaryDirectory(dir="/tmp") as place:  # sockets need a short path
         environment = {"DEV_CLUSTER_DIR": place, "SLURM_CONF": f"{place}/slurm.conf"}
         run = partial(subprocess.run, env=os.environ | environment, check=True, text=True)
