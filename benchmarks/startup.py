@@ -34,6 +34,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import common
 
@@ -122,12 +123,13 @@ def slurm(folder: Path) -> float:
     start = ["--profile", "slurm", "--jobs", "2", *seeds(folder)]
     with tempfile.TemporaryDirectory(dir="/tmp") as place:  # sockets need a short path
         environment = {"DEV_CLUSTER_DIR": place, "SLURM_CONF": f"{place}/slurm.conf"}
-        run = partial(subprocess.run, env=os.environ | environment, check=True, text=True)
+        how: dict[str, Any] = {"check": True, "capture_output": True, "text": True}
+        run = partial(subprocess.run, env=os.environ | environment, **how)
         run([CLUSTER, "up"])
         try:
             run([sys.executable, "-m", "snakemake", *start], cwd=folder)
             columns = ["--format=TotalCPU,Comment", "--parsable2", "--noheader", "--allocations"]
-            listed = run(["sacct", *columns], stdout=subprocess.PIPE).stdout
+            listed = run(["sacct", *columns]).stdout
         finally:
             run([CLUSTER, "down"])
             reap()

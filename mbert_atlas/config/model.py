@@ -88,9 +88,15 @@ class Config(ConfigModel):
         return self._left_out
 
     def facts(self) -> dict[str, str]:
-        """Return preset and encoders in words, by name, as pages state them."""
-        encoders = {f"encoder {name}": item.origin for name, item in self.encoders.items()}
-        return {"preset": self.preset or "paper", **encoders}
+        """Return preset, encoders and changed languages in words, by name, as pages state them."""
+        facts = {"preset": self.preset or "paper"}
+        facts |= {f"encoder {name}": item.origin for name, item in self.encoders.items()}
+        if self.add_languages:
+            added = ", ".join(self.add_languages)
+            facts["languages added"] = f"{added}; means over languages include them, not the paper's"
+        if self.remove_languages:
+            facts["languages removed"] = ", ".join(self.remove_languages)
+        return facts
 
     @field_validator("runs")
     @classmethod

@@ -132,6 +132,7 @@ def run_facts(claims: pd.DataFrame, setting: Setting, folder: Path, root: Path) 
             f"{len(claims[['paper', 'id']].drop_duplicates())} claims in their texts"
         ),
         "data": data_read(root),
+        **{name: text for name, text in setting.facts.items() if name.startswith("languages")},
         "encoders": "\n".join(sources or encoders),
         "when": f"{date.fromtimestamp(file.stat().st_mtime):%d %B %Y}" if file.is_file() else "",
         "how long": cost_of(folder / "cost.csv"),
