@@ -128,7 +128,7 @@ def slurm(folder: Path) -> float:
         run([CLUSTER, "up"])
         try:
             run([sys.executable, "-m", "snakemake", *start], cwd=folder)
-            columns = ["--format=TotalCPU,Comment", "--parsable2", "--noheader", "--allocations"]
+            columns = ["--format=TotalCPU,Comment", "--parsable2", "--noheader"]
             listed = run(["sacct", *columns]).stdout
         finally:
             run([CLUSTER, "down"])

@@ -31,6 +31,17 @@ def test_effects_are_those_of_the_paper_that_the_section_is_about() -> None:
         assert [effect for effect in effects if effect not in corrected] == []
 
 
+def test_the_comparison_has_the_claims_of_all_published_runs() -> None:
+    compared = pd.read_csv(ROOT / "docs/results/compared/claims.csv")
+    published = {path.parent.name: path for path in (ROOT / "docs/results").glob("*/claims.csv")}
+    del published["compared"]
+    assert compared["run"].unique().tolist() == sorted(published)
+    for run, file in published.items():
+        columns = ["paper", "id", "protocol", "verdict", "effect"]
+        of_run = compared[compared["run"] == run][columns].reset_index(drop=True)
+        pd.testing.assert_frame_equal(of_run, pd.read_csv(file)[columns], check_dtype=False)
+
+
 def test_counts_are_those_of_the_published_claims() -> None:
     claims = pd.read_csv(SMALL / "claims.csv")
     claims = claims[(claims["protocol"] == "corrected") & claims["control_for"].isna()]
