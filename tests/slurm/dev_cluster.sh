@@ -25,8 +25,8 @@
 #              DEV_CLUSTER_PORT   first of six TCP ports on 127.0.0.1 (17800); only slurmdbd
 #                                 also listens on other addresses, 22.05 has no setting for that
 # Clients need SLURM_CONF=$DEV_CLUSTER_DIR/slurm.conf. While the cluster is up /run/slurm/conf links
-# to the directory as well: Snakemake's SLURM plugin removes SLURM_CONF from the environment of the
-# `srun` inside its jobs, which then looks there.
+# to the directory as well: Snakemake's SLURM plugin removes SLURM_CONF from the environment of a
+# Snakemake that is a job itself, whose `sbatch` then looks there.
 
 set -euo pipefail
 
