@@ -128,6 +128,7 @@ def slurm(folder: Path) -> float:
         run([CLUSTER, "up"])
         try:
             run([sys.executable, "-m", "snakemake", *start], cwd=folder)
+            # Not with --allocations: SLURM 22.05 then states no CPU time.
             columns = ["--format=TotalCPU,Comment", "--parsable2", "--noheader"]
             listed = run(["sacct", *columns]).stdout
         finally:
