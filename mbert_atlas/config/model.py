@@ -93,7 +93,9 @@ class Config(ConfigModel):
         facts |= {f"encoder {name}": item.origin for name, item in self.encoders.items()}
         if self.add_languages:
             added = ", ".join(self.add_languages)
-            facts["languages added"] = f"{added}; means over languages include them, not the paper's"
+            facts["languages added"] = (
+                f"{added}; means over languages include them, not the paper's"
+            )
         if self.remove_languages:
             facts["languages removed"] = ", ".join(self.remove_languages)
         return facts

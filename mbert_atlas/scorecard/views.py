@@ -54,6 +54,7 @@ class Outcome:
     seeds: str = ""
     basis: str = ""  # of the interval, and how far it is from another verdict
     unit: str = ""  # of the effect, with the metric unless the case names it
+    distance: str = ""  # of the effect from that in the paper's own numbers, if it has some
     q: str = ""  # of a claim that holds or does not
     reasons: tuple[str, ...] = ()  # why it is not applicable, or cases do not count
     controls: tuple[tuple[str, str], ...] = ()  # ids and sentences of those that show it, too
@@ -286,6 +287,7 @@ def _outcome(
         cases=f"{'mean of ' * is_mean}{run} of {cases} case{'s' * (cases > 1)}",
         n=record["n"],
         seeds=f"{seeds or 'no'} seed{'s' * (seeds != '1')}",
+        distance=_distance(record, digits),
         basis="; ".join(basis),
         unit=unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric)),
         q=_level(record["q"]).removeprefix("= ") if verdict in DECIDED else "",
@@ -328,13 +330,16 @@ def _level(number: float) -> str:
     return f"= {number:.2g}" if number >= 1e-4 else "< .0001"
 
 
+def _distance(record: Mapping[str, Any], digits: int) -> str:
+    difference = record["effect"] - record["reported"]
+    return "" if math.isnan(difference) else signed(difference, digits, "difference")
+
+
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     seeds = record["seeds_to_decide"]
-    text = (
-        f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "no number of seeds would"
-    )
+    text = f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "no number of seeds would"
     distance = f"{record['detectable']:.{digits}f}"
-    return f"to be decided, it had to lie {distance} from the region's border; {text} decide"
+    return f"this run decides effects that lie {distance} from the border; {text} decide this one"
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:

@@ -203,6 +203,7 @@ def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
     page = page_of(WORLD)
     assert page.count("Adjustment helps.") >= 3  # table, section, mark
     assert page.count("+10.0 [+") == page.count("✓ holds</span> under both protocols") == 1
+    assert page.count("ours − the paper's: +11.0") == 1  # in the paper's numbers, -1
     folded = page.partition("<summary>1 claim that was not run</summary>")[2]
     assert '<li id="never">So. ' in folded.partition("</details>")[0]
     assert '<a href="#table1">Table 1</a></li>' in page.partition("</nav>")[0]
