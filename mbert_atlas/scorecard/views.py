@@ -309,7 +309,9 @@ def _limiting_case(record: Mapping[Any, Any], names: Mapping[str, str]) -> str:
         for side, name in product(sides, shared):
             side.remove(name)
         case, part = [*case, *shared], " − ".join(map(" ".join, sides))
-    texts = [_named(name, names) for name in dict.fromkeys(case)]
+    texts = [
+        f"layer {name}" if name.isdigit() else _named(name, names) for name in dict.fromkeys(case)
+    ]
     return ": ".join(filter(None, [", ".join(texts), _bracketed(_named(part, names).strip())]))
 
 

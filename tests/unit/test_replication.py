@@ -304,6 +304,8 @@ def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
     for cell, part, text in (
         ("bert_20_200k hi", "", "window 9, Hindi"),
         ("hi hi", "", "Hindi"),  # source and target
+        ("hi 3", "alpha=3 − alpha=2", "Hindi, layer 3: alpha = 3 − alpha = 2"),
+        ("hi", "nli hi + ner en − ner hi", "(NLI Hindi + NER en) − NER Hindi"),
         ("bert_20_200k hi", "hi hi − en", "window 9: Hindi − en"),  # which of several differences
         ("nli hi", "ner hi,en bert_20_200k − ner hi,en en", "NLI, NER, Hindi, en: window 9 − en"),
         ("", "hi mean_x − hi hi", "Hindi: mean of the others − Hindi"),
