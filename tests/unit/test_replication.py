@@ -363,6 +363,7 @@ def test_controls_are_apart_and_mark_what_they_show(
         *[("better", "✓⚠")] * 2
     ]
     assert summary.count(">1 holds<") == 2
+    assert "the paper has no numbers" not in page.partition('<h2 id="controls">')[2]
     table, _, controls = rest.partition("Controls (ours)</h2>")
     assert '<tr id="better"' in table
     assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>') == 1
