@@ -70,7 +70,7 @@ pathvars:
 
 
 wildcard_constraints:
-    seed=plan.any_of(seed for run in plan.runs for seed in run.seeds),
+    seed=plan.any_of({*plan.config.seeds, *(seed for run in plan.runs for seed in run.seeds)}),
     language=r"[a-z_-]+",
     aligner=r"|\.[a-z_]+",
     protocol="published|corrected",

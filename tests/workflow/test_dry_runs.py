@@ -59,11 +59,15 @@ def test_a_mistake_is_found_in_the_preset_and_not_in_the_file_below(repository, 
     assert f"{mine}, line 2, key seeds: the same twice: 1" in done.stderr + done.stdout
 
 
+NIGHT = ["--configfile", "config/small.yaml", "config/night.yaml"]
+
+
+@pytest.mark.parametrize("preset", [DEMO, NIGHT], ids=["demo", "night"])
 @pytest.mark.parametrize("paper", names())
-def test_a_paper_plans_without_the_others(repository, paper):
+def test_a_paper_plans_without_the_others(repository, paper, preset):
     """Its runs, and none of the others; the shared rules register nothing of theirs."""
     planned = snakemake(
-        repository, "all", "-n", "--forceall", *DEMO, "--config", f"papers=[{paper}]"
+        repository, "all", "-n", "--forceall", *preset, "--config", f"papers=[{paper}]"
     )
     assert jobs(planned)["scorecard"] == 1
     assert not [other for other in names() if other != paper and other in planned.stdout]
