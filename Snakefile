@@ -70,7 +70,7 @@ pathvars:
 
 
 wildcard_constraints:
-    seed=plan.any_of({*plan.config.seeds, *(seed for run in plan.runs for seed in run.seeds)}),
+    seed=plan.any_of(plan.seeds),
     language=r"[a-z_-]+",
     aligner=r"|\.[a-z_]+",
     protocol="published|corrected",
@@ -79,6 +79,7 @@ wildcard_constraints:
     static=plan.any_of(plan.static),
     features=plan.any_of(plan.features),
     model=r"[^/]+(/seed\d+)?",
+    head=rf"({plan.any_of(plan.config.encoders)})(/seed\d+)?",
     distances=plan.any_of(plan.distances),
     dictionary=plan.any_of(plan.retrieval),
     vectors=plan.any_of([*plan.config.encoders, *plan.static]),

@@ -6,6 +6,7 @@ from typing import Any
 from mbert_atlas.cells import Cell, as_values, files_of
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.files import sha256_of
+from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import CLAIMS, READ_OFF, REPORTED, Plan
 
 
@@ -65,6 +66,33 @@ class Parameters(Plan):
     def reported(self, *papers: str) -> list[dict[str, str]]:
         """Return the files with the numbers that papers report, as parameter."""
         return [self.with_content(REPORTED.format(paper)) for paper in papers]
+
+    @property
+    def seeds(self) -> set[int]:
+        """The seeds of everything that is run."""
+        fitted = self.config.fitted_head
+        of_runs = (seed for run in self.runs for seed in run.seeds)
+        return {*self.config.seeds, *of_runs, *(fitted.seeds if fitted else ())}
+
+    # Language-model heads: ``mbert`` is the encoder's, ``mbert/seed1`` a fitted one (`plan.heads`).
+
+    def language_model_head(self, head: str) -> str | list[str]:
+        """Return the folder of a fitted head; of the encoder's none."""
+        encoder, _, seed = head.partition("/seed")
+        return path("fitted_head", encoder=encoder, seed=seed) if seed else []
+
+    def encoder_of_head(self, head: str) -> str:
+        """Return the folder of the encoder below a head."""
+        return self.encoder(head.partition("/")[0])
+
+    def below_head(self, head: str, pattern: str) -> str:
+        """Return the file that the encoder below a head has for all of them."""
+        return pattern.format(encoder=head.partition("/")[0])
+
+    def seeds_of_head(self, head: str) -> list[int]:
+        """Return the seeds of random shifts with a head: a fitted one has its own."""
+        seed = head.partition("/seed")[2]
+        return [int(seed)] if seed else self.config.seeds
 
     def claims(self, *papers: str) -> dict[str, dict[str, str]]:
         """Return the files with the claims of papers, as parameter."""

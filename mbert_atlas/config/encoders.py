@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from mbert_atlas.config.base import ConfigModel, FilePath
+from mbert_atlas.config.base import ConfigModel, FilePath, Seed
 from mbert_atlas.config.marks import Trained
 from mbert_atlas.config.merging import SOURCES
 from mbert_atlas.config.references import EncoderName, Reference, RunningText
@@ -100,7 +100,9 @@ class FittedHead(ConfigModel):
     training: HeadTraining = Field(default_factory=HeadTraining)
     """Masked language modelling of the head's transform and biases; every twentieth row is left out
     and measures the accuracy."""
-    seed: int = Field(1, ge=0, description="Seed of the initial weights, masks and batches.")
+    seeds: list[Seed] = Field([1, 2], min_length=1)
+    """Seeds of initial weights, masks and batches: a head for each, as what it predicts depends on
+    it. With one seed, claims about predicted tokens are not replicated."""
 
 
 class Encoder(ConfigModel):

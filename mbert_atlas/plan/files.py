@@ -180,10 +180,15 @@ class Files:
         head = self.config.fitted_head
         return head.training.model_dump(mode="json", include=set(keys) or None) if head else {}
 
-    def language_model_head(self, encoder: str) -> str | list[str]:
-        """Return the fitted language-model head of an encoder, if it is not the encoder's."""
-        fitted = self.config.encoders[encoder].language_model_head
-        return path("fitted_head", encoder=encoder) if fitted else []
+    def heads(self, encoder: str) -> dict[int | None, str]:
+        """Return the language-model heads of an encoder by seed: its own has none.
+
+        They are named as in paths: ``mbert``, or fitted ones ``mbert/seed1``, ``mbert/seed2``.
+        """
+        fitted = self.config.fitted_head
+        if not (self.config.encoders[encoder].language_model_head and fitted):
+            return {None: encoder}
+        return {seed: f"{encoder}/seed{seed}" for seed in fitted.seeds}
 
     def aligned_start(self, encoder: str) -> AlignedStart | None:
         """Return how word embeddings are initialised from translations, if they are."""

@@ -16,8 +16,9 @@ PATHS = {
     "extended": "<results>/encoders/{encoder}/extended",
     "shipped": "<results>/encoders/{encoder}/shipped",
     "encoder": "<results>/encoders/{encoder}/model",
-    "fitted_head": "<results>/encoders/{encoder}/head",
-    "masked_predictions": "<results>/masked/{encoder}.parquet",
+    "fitted_head": "<results>/encoders/{encoder}/head/seed{seed}",
+    "masked_predictions": "<results>/masked/{head}.parquet",
+    "translation": "<results>/translation/{head}/{source}-{target}.parquet",
     "parallel_tokens": "<results>/tokens/{encoder}/parallel",
     "links_card": "<results>/alignment/{dataset}/{language}{aligner}.scores.json",
     "pairs": "<results>/tokens/{encoder}/pairs/{dataset}/{language}{aligner}/{part}",
@@ -45,7 +46,8 @@ PATHS = {
     "html": "<results>/tables/{paper}/{name}.html",
 }
 """Patterns by kind. ``features`` and ``distances`` are ``paper/name``, ``model`` is an encoder or
-``run/seed1``; no other wildcard but ``path`` matches a ``/``. ``aligner`` is empty for that of
+``run/seed1``, ``head`` an encoder or ``encoder/seed1``, a language-model head that was fitted; no
+other wildcard but ``path`` matches a ``/``. ``aligner`` is empty for that of
 ``alignment.aligner``, else ``.eflomal`` and the like."""
 
 

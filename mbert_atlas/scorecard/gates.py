@@ -35,8 +35,9 @@ def outcomes(
         for names, weights in references(gate, keys).items():
             estimate = evidence.estimate(weights)
             ends = estimate.interval(level)  # without any known error, the effect alone
-            numbers = _rounded(estimate.effect, *ends)
-            passes = gate.expect.contains(*ends)
+            effect, low, high = (round(number, 9) for number in (estimate.effect, *ends))  # 0 is 0
+            numbers = _rounded(effect, low, high)
+            passes = gate.expect.contains(low, high)
             reasons[name, names] = ("", "") if passes else (gate.otherwise, numbers)
     return reasons
 

@@ -134,7 +134,9 @@ def _files(record: Mapping[str, Any], paper: str) -> Iterator[tuple[str, str, in
         for encoder in item.get("encoders", ()):
             folder = root / "encoders" / encoder
             yield "pretraining", encoder, None, folder / "training.parquet"
-            yield "language-model heads", encoder, None, folder / "head.training.parquet"
+            for path in folder.glob("head/seed*.training.parquet"):
+                seed = int(path.name.removeprefix("seed").partition(".")[0])
+                yield "language-model heads", encoder, seed, path
         for run, facts in item.get("runs", {}).items():
             family = record.get("families", {}).get(run, run)
             for seed in facts["seeds"]:

@@ -209,7 +209,8 @@ def _result(outcome: Outcome) -> str:
     text = f"{mark}{outcome.words}{mark}"
     if outcome.verdict == NOT_APPLICABLE:
         return f"{text}: {'; '.join(outcome.reasons)}"
-    texts = [f"⚠ also in the control {name}" for name, _ in outcome.controls]
+    texts = [f"weak: q = {outcome.q}"] if outcome.is_weak else []
+    texts += [f"⚠ also in the control {name}" for name, _ in outcome.controls]
     texts += [f"{outcome.effect} {outcome.unit}".strip()]
     texts += [f"limiting case {outcome.limiting}"] if outcome.limiting else []
     texts += [outcome.scope, *(f"left out: {reason}" for reason in outcome.reasons)]

@@ -214,7 +214,13 @@ def _verdict(
     def goodness(part: _Part) -> tuple[int, float]:
         return ranks.index(part.verdict), claim.expect.margin(part.estimate.effect)
 
-    limiting = sorted(parts, key=goodness, reverse=True)[_limiting_place(claim, len(parts))]
+    ranked = sorted(parts, key=goodness, reverse=True)
+    limiting = ranked[_limiting_place(claim, len(parts))]
+    is_tie = False
+    if claim.over == "most" and limiting.verdict == DOES_NOT_HOLD and len(cells) < cases:
+        # Half of a part of the cases refutes nothing: the other cases may be as the claim says.
+        limiting = ranked[(len(parts) - 1) // 2]
+        is_tie = limiting.verdict == HOLDS
     estimate, of_cell = limiting.estimate, limiting.cell
     row |= {"effect": estimate.effect, "basis": estimate.basis, "part": of_cell.part}
     row |= {"cell": " ".join(filter(None, of_cell.place.values()))}
@@ -222,7 +228,9 @@ def _verdict(
     row |= {name: getattr(limiting, name) for name in ("low", "high", "p")}
     agreeing = sum(part.verdict == limiting.verdict for part in parts)
     row["verdict"] = in_scope(claim.over, limiting.verdict, agreeing, len(cells), cases)
-    if limiting.verdict == UNDECIDED:
+    if is_tie:
+        row |= {"verdict": UNDECIDED, "p": 1.0}
+    elif limiting.verdict == UNDECIDED:
         row["detectable"] = estimate.detectable(claim.expect, limiting.level)
         row["seeds_to_decide"] = estimate.seeds_to_decide(claim.expect, limiting.level)
     return row

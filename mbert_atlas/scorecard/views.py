@@ -56,6 +56,7 @@ class Outcome:
     unit: str = ""  # of the effect, with the metric unless the case names it
     distance: str = ""  # of the effect from that in the paper's own numbers, if it has some
     q: str = ""  # of a claim that holds or does not
+    is_weak: bool = False  # the verdict does not remain at a false-discovery rate of 5%
     reasons: tuple[str, ...] = ()  # why it is not applicable, or cases do not count
     controls: tuple[tuple[str, str], ...] = ()  # ids and sentences of those that show it, too
     plot: Mapping[str, Any] | None = None
@@ -291,6 +292,7 @@ def _outcome(
         basis="; ".join(basis),
         unit=unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric)),
         q=_level(record["q"]).removeprefix("= ") if verdict in DECIDED else "",
+        is_weak=verdict in DECIDED and record["q"] > FALSE_DISCOVERIES,
         controls=tuple((name, sentences.get(name, name)) for name in record["in_control"].split()),
         plot=plot | {"ticks": _ticks(*scale)},
     )
@@ -338,6 +340,8 @@ def _distance(record: Mapping[str, Any], digits: int) -> str:
 
 
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:
+    if math.isnan(record["detectable"]):
+        return "half of the cases that were run refute the claim, half do not"
     seeds = record["seeds_to_decide"]
     text = f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "no number of seeds would"
     distance = f"{record['detectable']:.{digits}f}"

@@ -88,6 +88,28 @@ def test_the_limiting_case_decides(
     assert row["expected"] == f"positive in {scope[over]}"
 
 
+@pytest.mark.parametrize(
+    ("cells", "cases", "verdict"),
+    [
+        ((54, 45), 2, DOES_NOT_HOLD),
+        ((54, 45), 9, UNDECIDED),
+        ((50.5, 45), 9, UNDECIDED),
+        ((45, 46), 9, FAILS_SO_FAR),
+        ((54, 53), 9, HOLDS_SO_FAR),
+    ],
+)
+def test_half_of_a_part_of_the_cases_refutes_nothing(
+    tmp_path: Path, cells: tuple[float, float], cases: int, verdict: str
+) -> None:
+    """Of all two cases, one refutes "most"; of two of nine, the other seven may be as claimed."""
+    measured = {name: cell for name, cell in cells_with(*cells).items() if "vi" not in name}
+    row = rows(tmp_path, measured, over="most", cases=cases)
+    assert row["verdict"] == verdict
+    if verdict == UNDECIDED and cells[0] == 54:  # more seeds would not decide it
+        assert row["p"] == 1
+        assert math.isnan(row["detectable"])
+
+
 def test_a_case_that_was_run_alone_is_named(tmp_path: Path) -> None:
     cells = {name: cell for name, cell in cells_with(54, 53).items() if "ru" in name}
     row = rows(tmp_path, cells, over="every")

@@ -144,21 +144,21 @@ rule fit_head:
         encoder=job.encoder,
         tokens="<results>/tokens/{encoder}/head",
     output:
-        directory("<results>/encoders/{encoder}/head"),
-        card="<results>/encoders/{encoder}/head.card.json",
-        curve="<results>/encoders/{encoder}/head.training.parquet",
+        directory("<results>/encoders/{encoder}/head/seed{seed}"),
+        card="<results>/encoders/{encoder}/head/seed{seed}.card.json",
+        curve="<results>/encoders/{encoder}/head/seed{seed}.training.parquet",
     log:
-        "<results>/logs/fit_head/{encoder}.log",
+        "<results>/logs/fit_head/{encoder}/seed{seed}.log",
     benchmark:
-        "<results>/benchmarks/fit_head/{encoder}.tsv"
+        "<results>/benchmarks/fit_head/{encoder}/seed{seed}.tsv"
     priority: 1
     threads: plan.threads("fit_head")
     resources:
         **plan.resources("fit_head"),
     params:
         training=plan.head_fitting(),
-        seed=plan.config.fitted_head.seed if plan.config.fitted_head else 1,
-        state=f"{plan.results}/state/fit_head/{{encoder}}",
+        seed=lambda w: int(w.seed),
+        state=f"{plan.results}/state/fit_head/{{encoder}}/seed{{seed}}",
         code=plan.code("fit_head"),
     script:
         "../scripts/fit_head.py"
@@ -167,21 +167,20 @@ rule fit_head:
 rule predict_masked:
     """What an encoder's language-model head, or the fitted one, predicts at masked subwords."""
     input:
-        encoder=job.encoder,
+        encoder=job.encoder_of_head,
         head=job.language_model_head,
-        tokens="<results>/tokens/{encoder}/head",
+        tokens=job(plan.below_head, pattern="<results>/tokens/{encoder}/head"),
     output:
-        "<results>/masked/{encoder}.parquet",
+        "<results>/masked/{head}.parquet",
     log:
-        "<results>/logs/predict_masked/{encoder}.log",
+        "<results>/logs/predict_masked/{head}.log",
     benchmark:
-        "<results>/benchmarks/predict_masked/{encoder}.tsv"
+        "<results>/benchmarks/predict_masked/{head}.tsv"
     threads: plan.threads("predict_masked")
     resources:
         **plan.resources("predict_masked"),
     params:
         training=plan.head_fitting(),
-        seed=plan.config.fitted_head.seed if plan.config.fitted_head else 1,
         code=plan.code("predict_masked"),
     script:
         "../scripts/predict_masked.py"

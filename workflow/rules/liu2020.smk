@@ -1,6 +1,7 @@
 # Liu et al. 2020: shifted sentences. Needs: parallel test sets, language means, models. Makes: what becomes of them.
 
 liu2020 = plan.config.liu2020
+shown_head, *_ = plan.heads(liu2020.embeddings.reference).values()  # in the samples
 
 
 rule encode_parallel:
@@ -28,16 +29,16 @@ rule encode_parallel:
 rule translate_tokens:
     """Tokens predicted from sentences that are shifted to another language, at every layer."""
     input:
-        encoder=job.encoder,
+        encoder=job.encoder_of_head,
         head=job.language_model_head,
-        sentences="<results>/tokens/{encoder}/parallel",
-        means=f"<results>/means/{{encoder}}/{liu2020.means}",
+        sentences=job(plan.below_head, pattern="<results>/tokens/{encoder}/parallel"),
+        means=job(plan.below_head, pattern=f"<results>/means/{{encoder}}/{liu2020.means}"),
     output:
-        "<results>/translation/{encoder}/{source}-{target}.parquet",
+        "<results>/translation/{head}/{source}-{target}.parquet",
     log:
-        "<results>/logs/translate_tokens/{encoder}/{source}-{target}.log",
+        "<results>/logs/translate_tokens/{head}/{source}-{target}.log",
     benchmark:
-        "<results>/benchmarks/translate_tokens/{encoder}/{source}-{target}.tsv"
+        "<results>/benchmarks/translate_tokens/{head}/{source}-{target}.tsv"
     threads: plan.threads("translate_tokens")
     resources:
         **plan.resources("translate_tokens"),
@@ -47,7 +48,7 @@ rule translate_tokens:
         limit=liu2020.translation.limit,
         shown=lambda w: liu2020.translation.shown_sentences.get(w.target, []),
         random_layers=[liu2020.translation.rate_layer],
-        seeds=plan.config.seeds,
+        seeds=job.seeds_of_head,
         code=plan.code("liu2020.translate_tokens"),
     script:
         "../scripts/liu2020/translate_tokens.py"
@@ -59,8 +60,8 @@ rule sample_translations:
         sentences=f"<results>/tokens/{liu2020.embeddings.reference}/parallel",
         tokenizer=plan.tokenizer(liu2020.embeddings.reference),
         translations=[
-            f"<results>/translation/{liu2020.embeddings.reference}/en-{target}.parquet"
-            for target in liu2020.translation.shown_sentences
+            f"<results>/translation/{shown_head}/en-{it}.parquet"
+            for it in liu2020.translation.shown_sentences
         ],
     output:
         "<results>/samples/liu2020/table1.json",

@@ -110,6 +110,7 @@ class _Builder:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.paper = plan, cast(Section, cast(Any, plan.config).liu2020)
+        self.heads = plan.heads(self.paper.embeddings.reference)
 
     # Figures 1 to 6: embeddings by data size and window
 
@@ -239,8 +240,14 @@ class _Builder:
         ]
 
     def _head_cells(self) -> list[Cell]:
-        masked = path("masked_predictions", encoder=self.paper.embeddings.reference)
-        return [Cell(condition="language_model_head", path=masked)]
+        return [
+            Cell(
+                condition="language_model_head",
+                seed=seed,
+                path=path("masked_predictions", head=head),
+            )
+            for seed, head in self.heads.items()
+        ]
 
     def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
@@ -248,7 +255,7 @@ class _Builder:
         caption = _TEXTS["by_weight"].format(
             **_TEXTS["translations"][metric], source=names[0], target=names[1]
         )
-        if self.plan.language_model_head(self.paper.embeddings.reference):  # a fitted one
+        if None not in self.heads:
             caption += " The language-model head is fitted, see Table 2."
         draw, options = "papers.liu2020.figures:draw_by_weight", {"title": title, "metric": metric}
         return Artifact(
@@ -267,10 +274,15 @@ class _Builder:
     def _translation(
         self, name: str, measure: str, directions: Sequence[tuple[str, str]], options: Any
     ) -> Measurement:
-        folder = f"<results>/translation/{self.paper.embeddings.reference}"
         cells = [
-            Cell(source=source, language=target, path=f"{folder}/{source}-{target}.parquet")
+            Cell(
+                source=source,
+                language=target,
+                seed=seed,
+                path=path("translation", head=head, source=source, target=target),
+            )
             for source, target in directions
+            for seed, head in self.heads.items()
         ]
         columns = {"task": "token_translation", "model": "mbert"}
         return _measurement(name, measure, lambda: cells, columns, options)

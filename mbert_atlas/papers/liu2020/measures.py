@@ -118,7 +118,8 @@ def _translation_scores(
 ) -> Iterator[tuple[Row, list[Row]]]:
     """Yield, by direction and protocol, the columns of its rows, and its scores on the test set.
 
-    Of sentences that are shifted by the difference of means, or ``at_random``, then by seed, too.
+    Of sentences that are shifted by the difference of means, or ``at_random``, then by seed, too;
+    a fitted head has the random shifts of its seed.
 
     The scores have the columns ``layer``, ``weight``, ``bleu1`` (``published`` averages it over
     sentences, ``corrected`` computes it over the corpus), those of ``_RATES`` (0 to 1), ``n``, and

@@ -49,21 +49,16 @@ def measure_scores(cells: Sequence[Cell], *, by_language: str) -> Iterator[dict[
     """Yield the rows of Tables 1 and 2: the task, and languages of its test set and of Wikipedia.
 
     ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`; the entropy of the language classifier
-    is in nats. ``majority_accuracy`` is that of the most frequent label; the condition ``chance``
-    has the most that guessing uniformly reaches of macro F1 of languages, 1/k of k. Scores of
-    single languages go to the artifact ``by_language``.
+    is in nats. ``majority_accuracy`` is that of the most frequent label. Scores of single languages
+    go to the artifact ``by_language``.
 
     Cells have the files ``labels`` (predictions of the task), ``languages`` (predictions of the
     language classifier, of the target test set and Wikipedia) and ``training`` (the report of
     :func:`mbert_atlas.analysis.probing.probe_features`).
     """
-    chance: dict[tuple[str, str, str], Row] = {}
     for cell in cells:
         yield from _label_scores(cell, by_language)
-        for row in _language_scores(cell):
-            key = cell.task, cell.protocol, row["metric"]
-            if row["condition"] != "chance" or chance.setdefault(key, row) is row:
-                yield row
+        yield from _language_scores(cell)
 
 
 def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
@@ -98,9 +93,6 @@ def _language_scores(cell: Cell) -> Iterator[dict[str, Any]]:
                 yield _row(cell, f"{metric}_language_{dataset}", value, n, **{RESAMPLED: again})
         n = int(pooled["n"].iloc[0])
         yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]), n)
-        guessed = 100 / len({*some["language"]} - {ALL_LANGUAGES})
-        place = {"condition": "chance", "seed": None, "n": None}
-        yield _row(cell, f"macro_f1_language_{dataset}", guessed, n) | place
 
 
 def _unit(cell: Cell) -> str:

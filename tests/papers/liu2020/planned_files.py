@@ -26,8 +26,8 @@ def parallel_tokens(plan, encoder):
     return arrays, {"languages": languages}
 
 
-@writes("<results>/translation/{encoder}/{source}-{target}.parquet")
-def translations(plan, encoder, source, target):
+@writes(PATHS["translation"])
+def translations(plan, head, source, target):
     """Translations of both parts, from every layer with every weight, and shifted at random."""
     paper = plan.config.liu2020
     layers, weights = range(1, paper.layers + 1), paper.translation.weights
@@ -38,7 +38,7 @@ def translations(plan, encoder, source, target):
 
 
 @writes(PATHS["masked_predictions"])
-def masked_predictions(plan, encoder):
+def masked_predictions(plan, head):
     """Predictions of two subwords of each language, one of them right."""
     return table(
         MASKED_PREDICTIONS,

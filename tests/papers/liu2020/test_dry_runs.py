@@ -57,6 +57,7 @@ def test_predicted_tokens_need_a_head(repository, tmp_path):
     config = tmp_path / "mine.yaml"
     settings = f"encoders:\n  mbert: {{hub: null, scratch: null, folder: {encoder}%s}}\n"
     settings += "liu2020: {layers: 2, translation: {rate_layer: 2, score_layer: 2}}\n"
+    own = jobs(snakemake(repository, "liu2020_table2", "-n", "--forceall", *DEMO))
     command = ("-n", "--forceall", "--configfile", "config/demo.yaml", config)
     config.write_text(settings % "")
     without = snakemake(repository, "liu2020_table2", *command)
@@ -65,8 +66,9 @@ def test_predicted_tokens_need_a_head(repository, tmp_path):
     assert "fit_head" not in jobs(snakemake(repository, "liu2020_table3", *command))
     config.write_text(settings % ", language_model_head: fitted")
     planned = jobs(snakemake(repository, "liu2020_table2", *command))
-    assert (planned["fit_head"], planned["encode_pretraining_texts"], planned["measure"]) == (
-        1,
-        1,
-        2,
-    )
+    assert planned["fit_head"] == planned["predict_masked"] == 2  # seeds
+    assert planned["translate_tokens"] == 2 * own["translate_tokens"]
+    assert (planned["encode_pretraining_texts"], planned["measure"]) == (1, 2)
+    config.write_text(settings % ", language_model_head: fitted" + "fitted_head: {seeds: [7]}\n")
+    planned = jobs(snakemake(repository, "liu2020_table2", *command))
+    assert (planned["fit_head"], planned["translate_tokens"]) == (1, own["translate_tokens"])
