@@ -51,7 +51,8 @@ def config_files(config: Mapping[str, Any], root: Path = Path(".")) -> list[Path
     """Return the files of the papers that a config selects, each followed by its preset's.
 
     A preset ``small-scratch`` is a variant of ``small``, whose files come before its own. Raises a
-    DataError for a preset of which no paper has a file.
+    DataError for a preset of which no paper has a file, and for one without the file that makes it
+    not ``comparable``, as data of the preset would pass for the papers'.
     """
     preset = str(config.get("preset") or "")
     with_file = {path.name.split(".")[1] for path in root.glob("config/papers/*.*.yaml")}
@@ -59,7 +60,12 @@ def config_files(config: Mapping[str, Any], root: Path = Path(".")) -> list[Path
         problem = f"no paper has a file of {preset!r}"
         fix = f"leave the key out, or name one of {', '.join(sorted(with_file))}"
         raise DataError("config", "key preset", problem, fix)
-    presets = accumulate(preset.split("-"), "{}-{}".format)
+    presets = list(accumulate(preset.split("-"), "{}-{}".format))
+    for path in sorted(root.glob("config/*.yaml")) if preset and config.get("comparable") else ():
+        base = read_yaml(path)
+        if base.get("preset") in presets and base.get("comparable") is False:
+            problem = f"{preset!r} goes over {path}, without which `comparable` is true"
+            raise DataError("config", "key preset", problem, f"give {path} before the other files")
     endings = ["", *(f".{preset}" for preset in presets)]
     stems = [paper + ending for paper in _selected(config) for ending in endings]
     paths = [root / f"config/papers/{stem}.yaml" for stem in stems]

@@ -107,6 +107,11 @@ class Plan(Files):
         sample = self.features[features].sample or {}
         return {key: sample[key] for key in keys}
 
+    @property
+    def language_sets(self) -> list[str]:
+        """Names of the sets of languages that directions are found for, all among them."""
+        return ["all", *(name for item in self.vectors.values() for name in item.language_sets)]
+
     def language_groups(self, dataset: str) -> list[list[str]]:
         """Return the languages of a dataset of running texts in groups: a job encodes a group."""
         codes = self.config.datasets[dataset].languages

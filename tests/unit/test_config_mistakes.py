@@ -131,6 +131,12 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "seeds: [1]\npreset: tiny\n",
         "line 2, key preset: no paper has a file of 'tiny'; leave the key out, or name one of demo",
     ),
+    "a preset without its file": (
+        "",
+        "preset: small-night\n",
+        "line 1, key preset: 'small-night' goes over .*config/small.yaml, without which "
+        "`comparable` is true; give .*config/small.yaml before the other files",
+    ),
     "null for what others need": (
         "demo",
         "encoders:\n  mbert: null\n",

@@ -16,7 +16,7 @@ rule probe_languages:
     benchmark:
         "<results>/benchmarks/probe_languages/{encoder}/{languages}/{probe}.tsv"
     wildcard_constraints:
-        languages="[a-z]+|random[0-9]+",
+        languages=plan.any_of(plan.language_sets),
         probe=plan.any_of(liang.PROBES),
     threads: plan.threads("probe_languages")
     resources:

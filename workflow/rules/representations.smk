@@ -64,7 +64,7 @@ rule find_directions:
         "<results>/benchmarks/find_directions/{encoder}/{dataset}/{languages}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.vectors),
-        languages="[a-z]+[0-9]*",
+        languages=plan.any_of(plan.language_sets),
     threads: plan.threads("find_directions")
     resources:
         **plan.resources("find_directions"),

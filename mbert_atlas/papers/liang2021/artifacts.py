@@ -211,11 +211,12 @@ def _probe_cells(plan: Files) -> list[Cell]:
 def _set_cells(plan: Files) -> list[Cell]:
     """Return a cell for each set of languages, which stands where a target language does."""
     encoder, probe = section(plan).encoders["mbert"], PROBES[0]
+    named = section(plan).pairs.sets
     return [
         Cell(
             task=probe,
             model="mbert",
-            language=name.rstrip("0123456789"),
+            language=name if name in named else "random",
             path=_probes(encoder, name, probe),
         )
         for name in language_sets(plan)

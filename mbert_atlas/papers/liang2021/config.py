@@ -1,5 +1,6 @@
 """The paper's section of the config, its checks, and what it needs of encoders."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
@@ -118,10 +119,17 @@ def check(config: Any) -> None:
     paper: Section = config.liang2021
     at, texts, transfer = "liang2021", paper.tokens.texts, paper.transfer
     check_name(f"{at}.encoders", "mbert", paper.encoders, " there; Figure 5 is about it")
-    for model in paper.encoders:
+    for model, encoder in paper.encoders.items():
         check_name(f"{at}.tokens.texts", model, texts, " there")
+        others = [other for other, name in paper.encoders.items() if name == encoder]
+        if model != others[0]:
+            problem = f"{encoder!r} is that of {others[0]}, too"
+            report(Mistake(f"{at}.encoders.{model}", problem, "name another one, or null"))
     for name, languages in paper.pairs.sets.items():
         ref.check_file_name(f"{at}.pairs.sets.{name}", name)
+        if name == "all" or name.startswith("random"):
+            problem = f"{name!r} is another set: all languages, or a sample of them"
+            report(Mistake(f"{at}.pairs.sets.{name}", problem, "give it another name"))
         ref.check_languages(config, f"{at}.pairs.sets.{name}", languages, texts["mbert"])
     if dataset := config.datasets.get(texts["mbert"]):
         count = len(dataset.languages)
@@ -147,7 +155,9 @@ def check(config: Any) -> None:
             needed = [*transfer.families(task, source)]
             if family and source == "en":
                 methods = paper.removal.tuned.get(task, {}).items()
-                needed += [f"{family}-{method}-{n}" for method, firsts in methods for n in firsts]
+                without = [f"{family}-{method}-{n}" for method, firsts in methods for n in firsts]
+                _check_seeds(config, family, without)
+                needed += without
             for name in needed:
                 ref.FINETUNING.check(config, place, name)
             if family and (test := transfer.datasets.get(task)):
@@ -175,3 +185,13 @@ def needs_of(config: Any) -> dict[str, list[Need]]:
                 (some if layers else whole).append(need)
     tables = dict.fromkeys((f"table{number}" for number in range(1, 6)), whole)
     return needs | tables | {"table6": [*whole, *some]}
+
+
+def _check_seeds(config: Any, baseline: str, families: Sequence[str]) -> None:
+    """Report families that share no seed with the one whose score theirs are subtracted from."""
+    runs = {name: config.runs[name] for name in (baseline, *families) if name in config.runs}
+    seeds = {name: {*(run.seeds or config.seeds)} for name, run in runs.items()}
+    for name in families:
+        if name in seeds and not seeds[name] & seeds.get(baseline, seeds[name]):
+            problem = f"shares no seed with {baseline}, whose score its own is subtracted from"
+            report(Mistake(f"runs.{name}.seeds", problem, "give both a seed in common"))

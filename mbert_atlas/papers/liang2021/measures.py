@@ -176,8 +176,8 @@ def f1_drops(scores: pd.DataFrame, training: str, rank: int, **columns: Any) -> 
     """Yield the mean F1 of the whole space less that without its first directions, in points.
 
     Scores have ``method``, ``first``, ``language``, ``value`` (percent), ``n``, ``seed`` and maybe
-    ``resampled``; the whole space is ``first`` 0 of any method. The condition is
-    ``<training>_<method>_<first>``; the ``first`` nearest to the rank also comes as
+    ``resampled``; the whole space is ``first`` 0 of any method, and seeds that it lacks are left out.
+    The condition is ``<training>_<method>_<first>``; the ``first`` nearest to the rank also comes as
     ``<training>_<method>_rank``, the one halfway between the rank and the last as
     ``<training>_<method>_middle``, the last as ``<training>_<method>_last``. n of a mean is that of
     the items of all languages, which are fixed and no items themselves.
@@ -190,7 +190,7 @@ def f1_drops(scores: pd.DataFrame, training: str, rank: int, **columns: Any) -> 
     last = max(firsts, default=0)
     aims = {"rank": rank, "middle": (rank + last) / 2, "last": last}
     places = {name: _nearest(firsts, aim) for name, aim in aims.items()}
-    for row in _rows(means[means["first"] > 0]):
+    for row in _rows(means[(means["first"] > 0) & means["seed"].isin(whole)]):
         drop = {"target": "mean", "metric": "f1_lost", "seed": row["seed"], "n": row["n"]}
         drop |= difference(whole[row["seed"]], row)
         names = [row["first"], *(name for name, first in places.items() if first == row["first"])]

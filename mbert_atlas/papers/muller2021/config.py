@@ -99,6 +99,12 @@ def check(config: Any) -> None:
     for key, codes in (("figure1", [similarity.figure1]), ("figure5", similarity.figure5)):
         for code in codes:
             check_name(f"{at}.{key}", code, similarity.languages, f" in {at}.languages")
+    for key, table in config.muller2021.tables.items():
+        is_compared = key in BY_TARGET and similarity.runs.keys() & table.tests.keys()
+        if is_compared and similarity.source not in table.sources:
+            problem = f"{similarity.source!r} is no training language of {key}, whose gaps are "
+            problem += "compared with similarities"
+            report(Mistake(f"{at}.source", problem, f"name one of {', '.join(table.sources)}"))
     for task, runs in similarity.runs.items():
         _check_layers(config, at, f"runs.{task}", runs, similarity.layers)
         for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:

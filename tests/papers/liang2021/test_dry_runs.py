@@ -52,3 +52,13 @@ def test_a_task_and_two_figures_can_be_left_out(repository, tmp_path):
     assert planned["render_table"] == 4  # Tables 1 to 3 and 6
     assert planned["measure"] == 3 + 4
     assert "classify_in_subspaces" not in planned
+
+
+def test_a_set_of_languages_may_have_any_name(repository, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text("liang2021: {pairs: {sets: {south-slavic: [ru, hi], Set.2: [en, ru]}}}\n")
+    command = ("liang2021_figure5", "-n", "--forceall", "--configfile", "config/demo.yaml")
+    before = jobs(snakemake(repository, *command))
+    planned = jobs(snakemake(repository, *command, config))
+    for rule in ("find_directions", "probe_languages"):
+        assert planned[rule] == before[rule] + 2

@@ -216,6 +216,7 @@ def test_f1_drops_from_the_whole_space_of_the_same_seed():
             ("lda", 80, "de", 40.0, 1),
             ("densray", 0, "en", 50.0, 2),
             ("densray", 20, "en", 40.0, 2),
+            ("densray", 20, "en", 30.0, 3),  # no whole space
         ],
         columns=["method", "first", "language", "value", "seed"],
     ).assign(n=9)

@@ -37,6 +37,10 @@ PAPER = "muller2021:\n  "
             PAPER + "similarity: {figure1: sl}\n",
             "'sl' is not defined in muller2021.similarity.languages",
         ),
+        (
+            PAPER + "similarity: {source: ru}\n  tables: {table6: {sources: [en]}}\n",
+            "similarity.source: 'ru' is no training language of table6, whose gaps",
+        ),
         (PAPER + "similarity: {languages: [sw]}\n", "'sw' is not defined in datasets.trees-test"),
         (
             "runs:\n  parsing: {published: {selection: {development: domains-dev}}}\n",
