@@ -176,9 +176,9 @@ def f1_drops(scores: pd.DataFrame, training: str, rank: int, **columns: Any) -> 
     """Yield the mean F1 of the whole space less that without its first directions, in points.
 
     Scores have ``method``, ``first``, ``language``, ``value`` (percent), ``n``, ``seed`` and maybe
-    ``resampled``; the whole space is ``first`` 0 of any method, and seeds that it lacks are left out.
-    The condition is ``<training>_<method>_<first>``; the ``first`` nearest to the rank also comes as
-    ``<training>_<method>_rank``, the one halfway between the rank and the last as
+    ``resampled``; the whole space is ``first`` 0 of any method, and seeds that it lacks are left
+    out. The condition is ``<training>_<method>_<first>``; the ``first`` nearest to the rank also
+    comes as ``<training>_<method>_rank``, the one halfway between the rank and the last as
     ``<training>_<method>_middle``, the last as ``<training>_<method>_last``. n of a mean is that of
     the items of all languages, which are fixed and no items themselves.
     """
