@@ -143,6 +143,7 @@ def check(config: Any) -> None:
     ref.check_languages(
         config, f"{at}.transfer.chosen_in", [transfer.chosen_in], transfer.development
     )
+    _check_translation(paper.translation)
     for place in ("translation.rate_layer", "translation.score_layer", "transfer.layer"):
         if (layer := attrgetter(place)(paper)) > paper.layers:
             problem = f"{layer} is above liu2020.layers ({paper.layers})"
@@ -155,6 +156,16 @@ def check(config: Any) -> None:
         if values[0] != first:
             problem = f"{values} does not begin with {first}, {meaning}"
             report(Mistake(f"{at}.transfer.{key}", problem, f"put {first} first"))
+
+
+def _check_translation(translation: Translation) -> None:
+    """Report sentences that are not shifted."""
+    at, limit = "liu2020.translation", translation.limit
+    for code, numbers in translation.shown_sentences.items():
+        if limit is not None and numbers[-1] >= limit:
+            problem = f"{numbers[-1]} is not below {at}.limit ({limit})"
+            fix = f"name sentences from 0 to {limit - 1}, or raise the limit"
+            report(Mistake(f"{at}.shown.{code}", problem, fix))
 
 
 def inference_family(paper: Section, encoder: str) -> str:

@@ -25,6 +25,11 @@ PAPER = "liu2020:\n  "
         (PAPER + "translation: {shown: {es: [-1]}}\n", "shown.es.0: Input should be greater than"),
         (PAPER + "retrieval: {texts: newstest}\n", "'newstest' is not defined"),
         (
+            PAPER + "translation: {limit: 80, shown: {fr: [1, 80]}}\n",
+            "translation.shown.fr: 80 is not below liu2020.translation.limit (80); name sentences "
+            "from 0 to 79, or raise the limit",
+        ),
+        (
             PAPER + "retrieval: {texts: wikipedia}\ndatasets: {wikipedia: {languages: [en]}}\n",
             "liu2020.retrieval.texts: 'ar' is not defined in datasets.wikipedia.languages",
         ),
@@ -56,6 +61,11 @@ PAPER = "liu2020:\n  "
 )
 def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
     assert sentence in config_errors(tmp_path, text)
+
+
+def test_the_last_shifted_sentence_can_be_shown():
+    paper = config(liu2020={"translation": {"limit": 80, "shown": {"fr": [79]}}}).liu2020
+    assert paper.translation.shown_sentences["fr"] == [79]
 
 
 def test_windows_and_sizes_see_as_much():
