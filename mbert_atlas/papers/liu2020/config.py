@@ -65,9 +65,10 @@ class Translation(ConfigModel):
     max_length: int = Field(128, ge=8, description="Longest sentence in tokens.")
     languages: TargetLanguages = Field(description="Languages translated to and from English.")
     weights: list[float] = Field(description="alpha, the factors of the shift.")
-    best_of: list[float] = Field(description="Weights that the best one of Table 2 is chosen from.")
-    rate_layer: int = Field(10, ge=0, description="Layer of the convert rates of Table 2.")
-    score_layer: int = Field(11, ge=0, description="Layer of the first line of Table 2.")
+    best_of: list[float] = Field(min_length=1)
+    """Weights that the best one of Table 2 is chosen from."""
+    rate_layer: int = Field(10, ge=1, description="Layer of the convert rates of Table 2.")
+    score_layer: int = Field(11, ge=1, description="Layer of the first line of Table 2.")
     shown: dict[str, list[Annotated[int, Field(ge=0)]] | None]
     """Table 1: numbers of sentences by target language; null: none."""
     drawn: str = Field("el", description="Target language of Figures 7 and 8.")
@@ -159,13 +160,17 @@ def check(config: Any) -> None:
 
 
 def _check_translation(translation: Translation) -> None:
-    """Report sentences that are not shifted."""
+    """Report sentences that are not shifted, and weights without a translation."""
     at, limit = "liu2020.translation", translation.limit
     for code, numbers in translation.shown_sentences.items():
         if limit is not None and numbers[-1] >= limit:
             problem = f"{numbers[-1]} is not below {at}.limit ({limit})"
             fix = f"name sentences from 0 to {limit - 1}, or raise the limit"
             report(Mistake(f"{at}.shown.{code}", problem, fix))
+    for weight in translation.best_of:
+        if weight not in translation.weights:
+            problem = f"{weight} is not in {at}.weights"
+            report(Mistake(f"{at}.best_of", problem, "add it there or name others"))
 
 
 def inference_family(paper: Section, encoder: str) -> str:

@@ -30,6 +30,16 @@ PAPER = "liu2020:\n  "
             "from 0 to 79, or raise the limit",
         ),
         (
+            PAPER + "translation: {weights: [0.0, 2.0], best_of: [1.0, 2.0]}\n",
+            "translation.best_of: 1.0 is not in liu2020.translation.weights; add it there or name",
+        ),
+        (
+            PAPER + "translation: {best_of: []}\n",
+            "translation.best_of: the list is empty; name something",
+        ),
+        (PAPER + "translation: {rate_layer: 0}\n", "Input should be greater than or equal to 1"),
+        (PAPER + "translation: {score_layer: 0}\n", "Input should be greater than or equal to 1"),
+        (
             PAPER + "retrieval: {texts: wikipedia}\ndatasets: {wikipedia: {languages: [en]}}\n",
             "liu2020.retrieval.texts: 'ar' is not defined in datasets.wikipedia.languages",
         ),
