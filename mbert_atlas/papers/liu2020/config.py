@@ -14,6 +14,7 @@ from mbert_atlas.plan.needs import Need, deepest_layer
 
 Size = Literal["200k", "1000k"]
 Window = Literal["512", "20"]
+Row = Literal["finetune", "stripped"]
 StaticMethod = Literal["glove", "word2vec"]
 _StaticName = Annotated[str, ref.Reference("static_vectors")]
 LONG_WINDOW, SHORT_WINDOW = "512", "20"
@@ -84,7 +85,7 @@ class ShiftedTransfer(ConfigModel):
 
     development: ref.NliName = Field(description="Development set that the weights are chosen on.")
     languages: TargetLanguages = Field(description="Languages of the table, English first.")
-    runs: dict[str, tuple[ref.FinetuningName, ref.FinetuningName]]
+    runs: dict[Row, tuple[ref.FinetuningName, ref.FinetuningName]]
     """Families that fine-tune all layers and the upper ones, by name of the rows."""
     layer: int = Field(6, ge=0, description="The hidden state that is shifted.")
     weights: list[float] = Field(description="alpha, the factors to choose from; 0 first.")

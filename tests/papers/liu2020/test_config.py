@@ -44,6 +44,10 @@ PAPER = "liu2020:\n  "
             "liu2020.retrieval.texts: 'ar' is not defined in datasets.wikipedia.languages",
         ),
         (PAPER + "transfer: {runs: {finetune: [nli-1, xnli-upper]}}\n", "'nli-1' is not defined"),
+        (
+            PAPER + "transfer: {runs: {upper: [xnli-from-mbert, xnli-upper]}}\n",
+            "transfer.runs.upper: Input should be 'finetune' or 'stripped'",
+        ),
         (PAPER + "inference: {runs: 'tune-{encoder}'}\n", "'tune-mbert' is not defined"),
         (
             "static_vectors:\n  glove-200k-1: {encoder: mbert}\n",
