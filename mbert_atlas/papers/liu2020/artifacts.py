@@ -6,7 +6,14 @@ from typing import Any, NamedTuple, cast
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.training import Pretraining
-from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family, needs_of
+from mbert_atlas.papers.liu2020.config import (
+    LONG_WINDOW,
+    SHORT_WINDOW,
+    Section,
+    Size,
+    inference_family,
+    needs_of,
+)
 from mbert_atlas.plan.models import brief_name
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
@@ -45,7 +52,11 @@ def plan_paper(plan: Plan) -> PaperPlan:
     return PaperPlan(
         _TEXTS["paper"],
         [
-            *(builder._comparison(name, some, order) for name, some in compared.items() if some),
+            *(
+                builder._comparison(name, some, order)
+                for name, some in compared.items()
+                if any(item.kind != "google_bert" for _, item in some)
+            ),
             *builder._token_translation(),
             builder._table4(),
         ],
@@ -115,17 +126,22 @@ class _Builder:
     # Figures 1 to 6: embeddings by data size and window
 
     def _compared(self, figure: str) -> Iterator[tuple[str, _Embedding]]:
-        size = _COMPARISONS[figure].size
+        size, pretrained = _COMPARISONS[figure].size, self.paper.embeddings.pretrained
         for item in _embeddings(self.paper):
             if size and item.size == size and item.window != SHORT_WINDOW:
                 yield item.kind, item
+            elif not size and item.window and figure != "figure6b":
+                yield f"bert_{item.window}_{item.size}", item
             elif not size and item.window:
-                by_window = f"bert_{item.window}_{item.size}"
-                yield item.size if figure == "figure6b" else by_window, item
+                windows = pretrained[cast(Size, item.size)].items()
+                if {LONG_WINDOW, SHORT_WINDOW} <= {window for window, names in windows if names}:
+                    yield item.size, item
 
     def _comparison(self, name: str, compared: _Compared, order: Sequence[str]) -> Artifact:
         title, measure, size = _COMPARISONS[name]
-        trained = next(item for _, item in compared if item.window)
+        embeddings = [item for _, item in compared if item.kind != "google_bert"]
+        # Static vectors are trained on the texts of such an encoder.
+        trained = max(embeddings, key=lambda item: bool(item.window))
         if size and (pretraining := self._pretraining(trained)):
             sentences = pretraining.sentences_per_language or 0
             paper = 1000 * int(size.removesuffix("k"))
@@ -147,7 +163,8 @@ class _Builder:
         )
 
     def _pretraining(self, item: _Embedding) -> Pretraining | None:
-        scratch = self.plan.config.encoders[item.name].scratch
+        name = self.plan.static.get(item.name, item.name)
+        scratch = self.plan.config.encoders[name].scratch
         return scratch.pretraining if scratch else None
 
     def _names(self, figure: str, compared: _Compared) -> dict[str, str]:

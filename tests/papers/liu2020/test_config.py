@@ -140,3 +140,41 @@ def test_labels_are_those_of_the_run(presets, names, monkeypatch):
             assert figure.options()["names"].items() >= artifact.conditions.items()
     assert names.items() <= found.items()
     assert ("bert" in found) == bool(presets)
+
+
+@pytest.mark.parametrize(
+    ("pretrained", "missing", "text"),
+    [
+        ({"200k": {"512": None}}, set(), "200,000 sentences per language"),
+        ({"200k": {"20": None}}, set(), "200,000 sentences per language"),
+        ({"200k": {"20": None}, "1000k": {"20": None}}, {"figure6b"}, "200,000 sentences"),
+        ({"200k": None, "1000k": {"512": None}}, {"figure1", "figure2", "figure6b"}, ""),
+    ],
+)
+def test_what_has_nothing_to_compare_is_not_planned(pretrained, missing, text, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    settings = config(liu2020={"embeddings": {"pretrained": pretrained}})
+    plan = Plan(settings, Languages.read(ROOT / "resources/languages.csv"))
+    artifacts = {item.name: item for item in plan.papers["liu2020"].artifacts}
+    every = {*(f"figure{n}" for n in (1, 2, 3, 4, 5, "6a", "6b", 7, 8)), "table1", "table2"}
+    assert {*artifacts} == every - missing | {"table3", "table4"}
+    for artifact in artifacts.values():
+        assert all(measurement.cells() for measurement in artifact.measurements)
+    if "figure1" in artifacts:
+        assert text in artifacts["figure1"].title
+    if "figure6b" in artifacts:
+        (measurement,) = artifacts["figure6b"].measurements
+        windows: dict[str, set[str]] = {}
+        for cell in measurement.cells():
+            windows.setdefault(cell.condition, set()).add(cell.facts["window"])
+        assert all(found == {"512", "20"} for found in windows.values())
+
+
+def test_a_size_without_any_embeddings_of_its_own_has_no_figure(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    none = {"pretrained": {"200k": {"512": None}}, "static": {"200k": None}}
+    settings = config(liu2020={"embeddings": none})
+    plan = Plan(settings, Languages.read(ROOT / "resources/languages.csv"))
+    names = {artifact.name for artifact in plan.papers["liu2020"].artifacts}
+    assert not names & {"figure1", "figure2"}
+    assert names >= {"figure3", "figure4", "figure5"}
