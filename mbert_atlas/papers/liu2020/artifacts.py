@@ -58,7 +58,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
                 if any(item.kind != "google_bert" for _, item in some)
             ),
             *builder._token_translation(),
-            builder._table4(),
+            *([builder._table4()] if paper.transfer.runs else []),
         ],
         curves=_CURVES,
         means={paper.means: {"encoding": paper.mean_encoding, "texts": paper.mean_texts}},
@@ -230,16 +230,17 @@ class _Builder:
         last = {"first": paper.translation.rate_layer, "last": paper.translation.score_layer}
         last["best_of"] = best["best_of"]
         by_depth = self._translation("figure8_by_depth", "measure_by_depth", pairs, last)
+        examples_table = table_artifact(
+            "table1",
+            "Examples of token translation",
+            [self._translation("table1", "measure_translation", examples, best)],
+            facts_from=f"<results>/samples/{_PAPER}/table1.json",
+            highlight=True,
+        )
         return [
             self._by_weight("figure7", "Convert rate by alpha", "convert_rate"),
             self._by_weight("figure8", "BLEU-1 by alpha and by layer", "bleu1", by_depth),
-            table_artifact(
-                "table1",
-                "Examples of token translation",
-                [self._translation("table1", "measure_translation", examples, best)],
-                facts_from=f"<results>/samples/{_PAPER}/table1.json",
-                highlight=True,
-            ),
+            *([examples_table] if examples else []),
             table_artifact(
                 "table2",
                 "BLEU-1 and convert rates of token translation",

@@ -178,3 +178,12 @@ def test_a_size_without_any_embeddings_of_its_own_has_no_figure(monkeypatch):
     names = {artifact.name for artifact in plan.papers["liu2020"].artifacts}
     assert not names & {"figure1", "figure2"}
     assert names >= {"figure3", "figure4", "figure5"}
+
+
+def test_tables_without_rows_are_not_planned(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    none = {"finetune": None, "stripped": None}
+    changes = {"translation": {"shown": {"zh": None, "fr": None}}, "transfer": {"runs": none}}
+    plan = Plan(config(liu2020=changes), Languages.read(ROOT / "resources/languages.csv"))
+    names = {artifact.name for artifact in plan.papers["liu2020"].artifacts}
+    assert names & {"table1", "table2", "table3", "table4"} == {"table2", "table3"}
