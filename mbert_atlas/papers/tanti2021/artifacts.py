@@ -8,7 +8,14 @@ from typing import Any, cast
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.labels import label
-from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section, needs_of
+from mbert_atlas.papers.tanti2021.config import (
+    FINE_TUNING,
+    UNLEARNING,
+    Condition,
+    LanguageTask,
+    Section,
+    needs_of,
+)
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -28,8 +35,6 @@ from mbert_atlas.plan.runs import Run
 
 PAPER = "tanti2021"
 _TEXTS = read_texts(PAPER)
-FINE_TUNING = ("initial", "fine_tuned")
-UNLEARNING = ("gradient_reversal", "entropy_maximisation")
 SCORES = {"table1": FINE_TUNING, "table2": UNLEARNING}
 MAPS = {
     "figure3": ("udpos", "table1"),
@@ -240,12 +245,18 @@ class _Planner:
         return table_artifact(name, title, numbers, caption=self._caption(task, table), **more)
 
     def _map_cells(self, task: str, table: str, protocol: Protocol) -> list[Cell]:
-        cells = self.cells(task, SCORES[table], points="projection", clusters="clusters")
+        every = self.cells(task, SCORES[table], points="projection", clusters="clusters")
+        cells = [cell for cell in every if cell.protocol == protocol]
+        conditions = {cell.condition for cell in cells}
+        seeds: dict[int | None, set[str]] = {}
+        for cell in cells:
+            seeds.setdefault(cell.seed, set()).add(cell.condition)
+        first = next(seed for seed, found in seeds.items() if found == conditions)
         (scores,) = measured(PAPER, f"{table}_{task}")
         return [
             replace(cell, paths={**cell.paths, "scores": scores.path, **scores.paths})
             for cell in cells
-            if (cell.protocol, cell.seed) == (protocol, cells[0].seed)
+            if cell.seed == first
         ]
 
     def _map_options(self, title: str) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from mbert_atlas.plan.needs import Need
 
 _MOST_LABELS = 17  # universal POS tags
 Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
+FINE_TUNING: tuple[Condition, ...] = ("initial", "fine_tuned")
+UNLEARNING: tuple[Condition, ...] = ("gradient_reversal", "entropy_maximisation")
+"""Conditions that are compared, as the maps of one figure."""
 _OF_TEXTS = ("table1", "table2", "table3", "figure4", "figure6", "appendixB")
 """Artifacts with vectors of XNLI's texts."""
 
@@ -55,7 +58,7 @@ def check(config: Any) -> None:
         at = f"tanti2021.tasks.{name}"
         place = f"{at}.wikipedia.encoding"
         ref.check_task(config, place, task.wikipedia.encoding, "language_identification")
-        for condition in ("initial", "fine_tuned"):
+        for condition in FINE_TUNING:
             check_name(f"{at}.conditions", condition, task.conditions, " there")
         for condition, family in task.conditions.items():
             _check_condition(config, f"{at}.conditions.{condition}", condition, family)
@@ -64,6 +67,8 @@ def check(config: Any) -> None:
                 report(Mistake(f"runs.{family}.encoder", problem, "use the same encoder"))
             if ref.check_predicted(config, f"{at}.conditions.{condition}", family, task.test):
                 _check_comparable(config, task, family)
+        for compared in (FINE_TUNING, UNLEARNING):
+            _check_seeds(config, [task.conditions[it] for it in compared if it in task.conditions])
 
 
 def _check_points(config: Any, paper: Section) -> None:
@@ -98,10 +103,20 @@ def _check_comparable(config: Any, task: LanguageTask, family: str) -> None:
         report(Mistake(f"runs.{family}", problem, "add one; with `draws: 0` nothing is searched"))
 
 
+def _check_seeds(config: Any, families: list[str]) -> None:
+    """Report families whose models no seed has in common, so that a figure could not show both."""
+    seeds = {name: config.runs[name].seeds or config.seeds for name in families}
+    if seeds and not set.intersection(*map(set, seeds.values())):
+        changed = next(name for name in families if config.runs[name].seeds)
+        listed = " and ".join(f"runs.{name} {numbers}" for name, numbers in seeds.items())
+        problem = f"{listed} share no seed, and a figure shows them next to each other"
+        report(Mistake(f"runs.{changed}.seeds", problem, "give them a seed that both have"))
+
+
 def _check_condition(config: Any, place: str, condition: Condition, family: str) -> None:
     hyperparameters = config.runs[family].published
     method = hyperparameters.confusion.method if hyperparameters.confusion else None
-    expected = None if condition in ("initial", "fine_tuned") else condition
+    expected = None if condition in FINE_TUNING else condition
     is_frozen = hyperparameters.trained_layers == "none"
     if method != expected or is_frozen != (condition == "initial"):
         problem = f"runs.{family}.published does not match the condition: `trained_layers: none` "

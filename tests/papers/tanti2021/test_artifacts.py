@@ -77,6 +77,20 @@ def test_a_task_and_conditions_can_be_left_out(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "seed"),
+    [
+        ("", 1),
+        ("runs: {udpos-reversal: {seeds: [2, 3]}}\n", 2),
+        ("runs: {udpos-reversal: {seeds: [9, 4, 3]}, udpos-entropy: {seeds: [3, 4]}}\n", 4),
+    ],
+)
+def test_maps_of_one_figure_have_a_seed_in_common(tmp_path, text, seed):
+    for figure in artifacts(planned(tmp_path, text))["figure5"].figures:
+        shown = [(cell.condition, cell.seed) for cell in figure.cells()]
+        assert shown == [("gradient_reversal", seed), ("entropy_maximisation", seed)]
+
+
 def test_without_a_search_there_is_no_table_5(tmp_path):
     none = "{search: {draws: 0}}"
     text = f"runs: {{udpos-initial: {none}, xnli-initial: {none}}}\n"

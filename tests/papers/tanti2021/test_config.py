@@ -47,6 +47,17 @@ TASK = "tanti2021:\n  tasks:\n    "
             "the languages are not those of runs.xnli-initial",
         ),
         (
+            "runs:\n  udpos-entropy: {seeds: [2]}\n  udpos-reversal: {seeds: [1]}\n",
+            "line 3",
+            "key runs.udpos-reversal.seeds: runs.udpos-reversal [1] and runs.udpos-entropy [2] "
+            "share no seed, and a figure shows them next to each other; give them a seed that",
+        ),
+        (
+            "runs:\n  udpos-initial: {seeds: [9]}\n  udpos: {seeds: [8]}\n",
+            "line 2",
+            "runs.udpos-initial [9] and runs.udpos [8] share no seed",
+        ),
+        (
             "runs:\n  udpos-reversal: {language_data: {dataset: udpos-dev}}\n",
             "line 2",
             "'udpos-dev' is not defined as language_identification",
