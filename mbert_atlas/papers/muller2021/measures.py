@@ -104,7 +104,7 @@ def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield Table 3: hyperparameters by task, the number of draws, and the best score.
 
     Each cell has the choice of the grid search, and in its facts the ``epochs`` of a run, unless
-    the search varies them.
+    the search varies them. Of what it varies, numbers are listed.
     """
     for cell in cells:
         choice = read_json(cell.path)
@@ -112,7 +112,8 @@ def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
         values["epochs_best"] = values.pop("epochs", cell.facts["epochs"])
         values |= {"n_draws": len(choice["draws"]), "dev_score": choice["score"]}
         for metric, value in values.items():
-            yield cell.columns | {"metric": metric, "value": value}
+            if type(value) in (int, float):
+                yield cell.columns | {"metric": metric, "value": value}
 
 
 def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int, dict[str, float]]:

@@ -199,7 +199,8 @@ def test_mean_lines_of_the_reported_targets(tmp_path, artifact, source, referenc
 def test_hyperparameters_are_those_of_the_search(tmp_path):
     place = {"task": "pos", "condition": "chosen", "protocol": "published"}
     cell = Cell(**place, path=tmp_path / "choice.json", facts={"epochs": 6})
-    for searched, epochs in (({}, 6), ({"optimisation.epochs": 9}, 9)):
+    text = {"optimisation.schedule": "constant"}
+    for searched, epochs in (({}, 6), ({"optimisation.epochs": 9}, 9), (text, 6)):
         values = {"optimisation.batch_size": 16, **searched}
         choice = {"values": values, "draws": {"a": 1, "b": 2}, "score": 90.5}
         write_json(choice, tmp_path / "choice.json")
