@@ -76,16 +76,20 @@ def plan_paper(plan: Plan) -> PaperPlan:
     )
 
 
-def search_space(config: Any) -> dict[str, list[float]]:
+def search_space(config: Any) -> dict[str, list[Any]]:
     """Return all values that are searched, by their name in Table 4."""
-    space: dict[str, list[float]] = {}
+    space: dict[str, list[Any]] = {}
     for task in config.tanti2021.tasks.values():
         for condition, family in task.conditions.items():
             for key, values in config.runs[family].search.space.items():
-                name = condition if key == "confusion.weight" else key.partition(".")[2]
+                name = condition if key == "confusion.weight" else key.rpartition(".")[2]
                 listed = space.setdefault(name, [])
                 listed += [value for value in values if value not in listed]
     return space
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if type(value) in (int, float) else str(value)
 
 
 class _Planner:
@@ -211,7 +215,7 @@ class _Planner:
         facts = [
             {
                 "searched": "weight of " * (name in UNLEARNING) + label(name),
-                "values": ", ".join(f"{item:g}" for item in some),
+                "values": ", ".join(map(_shown, some)),
             }
             for name, some in searched.items()
         ]

@@ -123,15 +123,17 @@ def measure_clusters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 
 
 def list_choices(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of Table 5: the best draw of each search, and its score.
+    """Yield the rows of Table 5: the numbers that the best draw of each search sets, and its score.
 
     Cells have the file of :func:`mbert_atlas.analysis.scores.choose_hyperparameters`.
     """
     for cell in cells:
         choice = read_json(cell.path)
         for key, value in choice["values"].items():
-            name = _WEIGHTS[cell.condition] if key == "confusion.weight" else _HYPERPARAMETERS[key]
-            yield cell.columns | {"metric": name, "value": value}
+            name = _HYPERPARAMETERS.get(key, key.rpartition(".")[2])
+            name = _WEIGHTS[cell.condition] if key == "confusion.weight" else name
+            if type(value) in (int, float):
+                yield cell.columns | {"metric": name, "value": value}
         yield cell.columns | {"metric": "dev_f1", "value": choice["score"]}
 
 

@@ -95,3 +95,13 @@ def test_without_a_search_there_is_no_table_5(tmp_path):
     none = "{search: {draws: 0}}"
     text = f"runs: {{udpos-initial: {none}, xnli-initial: {none}}}\n"
     assert "table5" not in artifacts(planned(tmp_path, text))
+
+
+def test_table_4_shows_what_is_searched_whatever_it_is(tmp_path):
+    space = "{optimisation.schedule: [linear, constant], optimisation.epochs: [2, 3]}"
+    text = f"runs: {{udpos: {{search: {{space: {space}}}}}}}\n"
+    (table,) = artifacts(planned(tmp_path, text))["table5"].tables
+    facts = {row["searched"]: row["values"] for row in table.facts}
+    assert facts["schedule"] == "linear, constant"
+    assert facts["epochs"] == "2, 3"
+    assert "0.001, 0.0001, 1e-05, 1e-06" in facts.values()

@@ -201,3 +201,12 @@ def test_a_choice_is_listed_under_the_names_of_table_5(tmp_path):
         measured = {row["metric"]: row["value"] for row in rows}
         assert measured == {"minibatch": 16, weight: 0.3, "dev_f1": 71.5}
         assert {row["condition"] for row in rows} == {condition}
+
+
+def test_a_choice_may_be_of_any_hyperparameter_but_numbers_alone_are_measured(tmp_path):
+    path = tmp_path / "choice"
+    drawn = {"optimisation.epochs": 3, "optimisation.schedule": "linear", "trained_layers": ["1-2"]}
+    write_json({"values": drawn, "score": 71.5}, path)
+    cell = Cell("udpos", condition="fine_tuned", protocol="published", path=str(path))
+    rows = list(list_choices([cell]))
+    assert {row["metric"]: row["value"] for row in rows} == {"epochs": 3, "dev_f1": 71.5}
