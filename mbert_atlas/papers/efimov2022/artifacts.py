@@ -23,7 +23,7 @@ from mbert_atlas.plan.records import (
     read_texts,
     table_artifact,
 )
-from mbert_atlas.plan.runs import RunTable
+from mbert_atlas.plan.runs import Run, RunTable
 
 PAPER = "efimov2022"
 _TEXTS = read_texts(PAPER)
@@ -166,9 +166,9 @@ def _links(plan: Plan, table: TransferTable) -> list[Measurement]:
                 family, _, fixed = shown.partition("/")
                 for language in test.languages or table.languages:
                     run = plan.runs.get(family, fixed or language, protocol)
-                    if not run.start:
+                    if not (adjustment := _adjustment(plan.runs, run)):
                         continue
-                    words = alignment_of(plan.runs[run.start])
+                    words = alignment_of(adjustment)
                     if plan.gold(words["dataset"], language):
                         links[condition, language, protocol] = path("links_card", **words)
         return [
@@ -180,6 +180,15 @@ def _links(plan: Plan, table: TransferTable) -> list[Measurement]:
     measure = f"papers.{PAPER}.measures:measure_links"
     record = Measurement("aligners_links", measure, cells, columns=columns)
     return [record] if cells() else []
+
+
+def _adjustment(runs: RunTable, run: Run) -> Run | None:
+    """Return the last adjustment below a run, if there is one."""
+    while run.start:
+        run = runs[run.start]
+        if run.kind == "adjustment":
+            return run
+    return None
 
 
 def _by_language(plan: Plan, table: TransferTable) -> dict[str, str]:
@@ -208,8 +217,8 @@ def conditions_by_size(table: TransferTable, runs: RunTable) -> dict[str, str]:
                 continue
             family, _, fixed = family.partition("/")
             language = fixed or (test.languages or table.languages)[0]
-            if start := runs.get(family, language, "published").start:
-                number = runs[start].specification["hyperparameters"]["sentences"]
+            if adjustment := _adjustment(runs, runs.get(family, language, "published")):
+                number = adjustment.specification["hyperparameters"]["sentences"]
                 differs = number != 1000 * int(match[2])
                 paper = f" ({match[2]}K in the paper)" if differs else ""
                 names[condition] = f"{match[1]}, {number:,} sentences{paper}"

@@ -8,6 +8,7 @@ from test_bad_planning import plan_of
 
 from mbert_atlas.config.reading import with_lines
 from mbert_atlas.errors import DataError
+from mbert_atlas.papers.efimov2022.artifacts import conditions_by_size
 from workflow.aligners import check_aligners
 
 
@@ -56,3 +57,31 @@ def test_only_small_needs_a_wheel(tmp_path, monkeypatch, preset):
         return check_aligners(plan, ["all"])
     with pytest.raises(DataError, match="eflomal needs the package sil-thot"):
         check_aligners(plan, ["all"])
+
+
+AFTER = """
+runs:
+  ner-after-nli: {like: ner, encoder: nli}
+  ner-after-adjusted: {like: ner, encoder: nli-adjusted, evaluate: {wikiann-test: ['{language}']}}
+"""
+
+
+def test_word_links_are_those_of_the_last_adjustment(tmp_path):
+    text = AFTER + "efimov2022: {tables: {aligners: {tests: {xnli: null}, conditions: "
+    text += "{after: ner-after-nli, twice: ner-after-adjusted}}}}\n"
+    cells = plan_of(tmp_path, text)[0].measurements["efimov2022/aligners_links"].cells()
+    of = {
+        condition: {cell.path for cell in cells if cell.condition == condition}
+        for condition in ("after", "twice", "adjusted")
+    }
+    assert of["twice"] == of["adjusted"] != set()
+    assert of["after"] == set()
+
+
+def test_a_start_without_an_adjustment_has_no_size(tmp_path):
+    text = AFTER + "efimov2022: {tables: {table5: {tests: {xnli: null, tydiqa: null, xquad: null}, "
+    text += "conditions: {adjusted_5K: ner-after-nli, adjusted_10K: ner-after-adjusted}}}}\n"
+    plan = plan_of(tmp_path, text)[0]
+    names = conditions_by_size(plan.config.efimov2022.tables["table5"], plan.runs)
+    assert "adjusted_5K" not in names
+    assert names["adjusted_10K"] == "adjusted, 30,000 sentences (10K in the paper)"
