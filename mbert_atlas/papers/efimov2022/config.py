@@ -11,6 +11,8 @@ from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.transfer import TransferTable, check_transfer_table
 from mbert_atlas.plan.needs import Need
 
+_Paper = Literal["table2", "table3", "table4", "table5", "table6", "table7", "table8", "table9"]
+_Own = Literal["controls", "aligners"]
 _COMPARED = {
     **dict.fromkeys(("table2", "table3", "table4"), "adjusted adjusted_continual"),
     "table8": "adjusted adjusted_es adjusted_ru adjusted_vi adjusted_hi",
@@ -42,7 +44,8 @@ class Section(ConfigModel):
     pages: Annotated[str, ref.corpus("wikipedia")]
     """Wikipedia dataset whose articles Table 1 counts."""
     languages: TargetLanguages = Field(description="Languages of Table 1.")
-    tables: dict[str, TransferTable] = Field(description="Tables 2 to 9.")
+    tables: dict[Literal[_Paper, _Own], TransferTable]
+    """Tables 2 to 9, and two of ours: a control, and other aligners."""
 
 
 def check(config: Any) -> None:

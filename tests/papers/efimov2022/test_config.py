@@ -26,6 +26,11 @@ FIGURE = "efimov2022:\n  figures:\n    "
             "Input should be 'figure1' or 'figure2'",
         ),
         (
+            TABLE + "mine: {languages: [hi], tests: {xnli: {dataset: xnli, runs: nli}}}\n",
+            "line 3",
+            "key efimov2022.tables.mine: Input should be 'table2', 'table3'",
+        ),
+        (
             "encoders:\n  other: {folder: here}\nefimov2022:\n  model: other\n",
             "",
             "'mbert' goes back to the encoder 'mbert', and efimov2022.model is 'other'",
