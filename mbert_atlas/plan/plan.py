@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from importlib import import_module
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,9 @@ class Plan(Files):
         makers += [item.cells for item in self.figures.values()]
         files = {file for cells in makers for file in files_of(cells())}
         for name, distances in self.distances.items():
-            for language, seed in product(distances.panels, self.config.seeds):
-                files.update(self.distance_models(name, language, str(seed))["folder"])
+            for language in distances.panels:
+                for seed in self.distance_seeds(name, language):
+                    files.update(self.distance_models(name, language, str(seed))["folder"])
         parts = (file.split("/") for file in files if not file.endswith("/predictions.parquet"))
         return ids & {run.start for run in self.runs} | ids & set(chain.from_iterable(parts))
 
@@ -132,6 +133,12 @@ class Plan(Files):
         item = self.distances[distances]
         names = {"encoder": item.encoder, "dataset": item.bitext, "language": language}
         return path("pairs", **names, aligner="", part="heldout")
+
+    def distance_seeds(self, distances: str, language: str) -> list[int]:
+        """Return the seeds whose models are compared: all that any run of a panel has."""
+        runs = set(self.distances[distances].panels[language].values()) & self.config.runs.keys()
+        seeds = {seed for name in runs for _, _, seed in self.seeded_runs(name, language)}
+        return sorted(seeds) or self.config.seeds
 
     def distance_models(self, distances: str, language: str, seed: str) -> dict[str, list[Any]]:
         """Return ``panel``, ``protocols`` and ``folder`` of every model of one seed.

@@ -33,6 +33,7 @@ _SIZE = re.compile(r"(\w+)_(\d+)K")
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of the paper, and the distances that its figures need."""
     paper: Section = plan.config.efimov2022  # type: ignore[attr-defined]
+    figures = {str(name): item for name, item in paper.figures.items() if item.panels}
     return PaperPlan(
         _TEXTS["paper"],
         contrasts=CONTRASTS,
@@ -40,7 +41,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
         needs=needs_of(plan.config),
         models={"embert_hi": "embert-hi"},
         artifacts=[
-            *(_distance_figure(plan, paper, name, item) for name, item in paper.figures.items()),
+            *(_distance_figure(plan, paper, name, item) for name, item in figures.items()),
             _language_table(plan, paper),
             *(_transfer_table(plan, name, item) for name, item in paper.tables.items()),
         ],
@@ -52,7 +53,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
                 pairs=paper.pairs,
                 panels=dict.fromkeys(item.languages, item.panels),
             )
-            for name, item in paper.figures.items()
+            for name, item in figures.items()
         },
     )
 
@@ -65,7 +66,7 @@ def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) ->
         return [
             Cell(language=code, seed=seed, path=place(language=code, seed=seed))
             for code in languages
-            for seed in plan.config.seeds
+            for seed in plan.distance_seeds(f"{PAPER}/{name}", code)
         ]
 
     options = {"panels": list(item.panels), "names": plan.language_names()}

@@ -3,9 +3,10 @@
 import sys
 
 import pytest
-from configs import ROOT
+from configs import ROOT, config
 from test_bad_planning import plan_of
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.reading import with_lines
 from mbert_atlas.errors import DataError
 from mbert_atlas.papers.efimov2022.artifacts import conditions_by_size
@@ -85,3 +86,46 @@ def test_a_start_without_an_adjustment_has_no_size(tmp_path):
     names = conditions_by_size(plan.config.efimov2022.tables["table5"], plan.runs)
     assert "adjusted_5K" not in names
     assert names["adjusted_10K"] == "adjusted, 30,000 sentences (10K in the paper)"
+
+
+def panels(figure, *kept):
+    """A change of a figure that leaves out all panels but some."""
+    names = config().efimov2022.figures[figure].panels
+    return ", ".join(f"{name}: null" for name in names if name not in kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "seeds"),
+    [
+        ("", ["original", "adjusted-shuffled"], [1, 2, 3, 4, 5]),
+        ("seeds: [4, 3]\n", ["original"], [4, 3]),
+        (
+            "seeds: [3]\nruns: {adjusted-shuffled: {seeds: [1]}}\n",
+            ["original", "adjusted-shuffled"],
+            [1],
+        ),
+        (
+            "seeds: [3]\nruns: {adjusted: {seeds: [9, 7]}}\n",
+            ["original", "nli", "adjusted", "adjusted_nli"],
+            [3, 7, 9],
+        ),
+    ],
+)
+def test_distances_have_the_seeds_of_the_models_of_their_panels(tmp_path, text, kept, seeds):
+    text = f"papers: [efimov2022]\n{text}efimov2022: {{figures: {{figure1: {{panels: "
+    plan = plan_of(tmp_path, f"{text}{{{panels('figure1', *kept)}}}}}}}}}\n")[0]
+    (figure, *_), shown = plan.papers["efimov2022"].artifacts[0].figures, set[tuple[str, str]]()
+    assert [cell.seed for cell in figure.cells()] == seeds
+    for seed in seeds:
+        models = plan.distance_models("efimov2022/figure1", "hi", str(seed))
+        rows = zip(models["panel"], models["protocols"], strict=True)
+        shown |= {(panel, protocol) for panel, protocols in rows for protocol in protocols}
+        assert {*models["panel"]} > {"original"} or kept == ["original"]
+    assert shown == {(panel, protocol) for panel in kept for protocol in PROTOCOLS}
+
+
+def test_a_figure_without_panels_is_not_planned(tmp_path):
+    text = f"efimov2022: {{figures: {{figure1: {{panels: {{{panels('figure1')}}}}}}}}}\n"
+    plan = plan_of(tmp_path, text)[0]
+    assert {*plan.distances} == {"efimov2022/figure2"}
+    assert "efimov2022/figure1" not in plan.artifact_of
