@@ -8,12 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.cells import files_of
 from mbert_atlas.config.encoders import Encoder, has_sentencepiece
 from mbert_atlas.corpora.scripts import is_script
 from mbert_atlas.encoders.families import FAMILIES
 from mbert_atlas.encoders.folders import facts_of
 from mbert_atlas.errors import DataError, joined
+from mbert_atlas.plan.behind import files_behind, without_cells
 from mbert_atlas.plan.needs import PRETRAINED, Facts, Need
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import Run
@@ -27,7 +27,8 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
     """Check the needs of the artifacts that targets stand for, as far as encoders are known.
 
     One on the hub is known once it is in the mirror or among the downloads. A DataError (several:
-    DataErrors) names what an encoder lacks, the artifacts that need it, and the fix.
+    DataErrors) names what an encoder lacks, the artifacts that need it, and the fix; and artifacts
+    that the config leaves nothing to measure for.
     """
     empty = [target for target in targets or ["all"] if target in ("all", "highlights")]
     if empty and not plan.papers:
@@ -40,7 +41,7 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
         for need in plan.papers[paper].needs.get(name, ()):
             needs.setdefault(need, []).append(f"{paper}_{name}")
     facts = {name: item for name in plan.config.encoders if (item := _facts(plan, name))}
-    mistakes: list[DataError] = []
+    mistakes = list(without_cells(plan, chosen))
     for name in sorted({need.encoder for need in needs if need.part == "head"} & facts.keys()):
         if plan.config.encoders[name].language_model_head and facts[name].family not in PRETRAINED:
             problem = f"no head is fitted on encoders of {facts[name].family}"
@@ -72,23 +73,6 @@ def check_needs(plan: Plan, targets: Sequence[str]) -> None:
             mistakes += _unknown_languages(plan, name, read[name], facts[name])
     if mistakes:
         raise joined(mistakes)
-
-
-def files_behind(plan: Plan, chosen: Iterable[tuple[str, str]]) -> set[str]:
-    """Return the files that artifacts are made of, with those behind measurements of theirs."""
-    names, files = set(chosen), set[str]()
-    makers: list[Any] = [
-        item
-        for paper, artifact in plan.shown("")
-        if (paper, artifact.name) in names
-        for item in (*artifact.measurements, *artifact.figures)
-    ]
-    for item in makers:
-        new = set(files_of(item.cells())) - files
-        files |= new
-        below = (re.search(r"/measurements/(\w+/\w+)\.csv$", file) for file in sorted(new))
-        makers += [plan.measurements[match[1]] for match in below if match]
-    return files
 
 
 def runs_of(plan: Plan, chosen: Iterable[tuple[str, str]]) -> list[Run]:

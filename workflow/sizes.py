@@ -12,10 +12,11 @@ from typing import IO, Any
 
 from mbert_atlas.errors import DataError, joined
 from mbert_atlas.files import DAMAGE
+from mbert_atlas.plan.behind import files_behind
 from mbert_atlas.plan.files import sources_of
 from mbert_atlas.plan.runs import Run
 from mbert_atlas.sources.mirror import Mirror
-from workflow.needs import files_behind, requested
+from workflow.needs import requested
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _LINE = 1000  # bytes; files with that many for each wanted line are not read

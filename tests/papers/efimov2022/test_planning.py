@@ -11,6 +11,7 @@ from mbert_atlas.config.reading import with_lines
 from mbert_atlas.errors import DataError
 from mbert_atlas.papers.efimov2022.artifacts import conditions_by_size
 from workflow.aligners import check_aligners
+from workflow.needs import check_needs
 
 
 @pytest.mark.parametrize(
@@ -129,3 +130,11 @@ def test_a_figure_without_panels_is_not_planned(tmp_path):
     plan = plan_of(tmp_path, text)[0]
     assert {*plan.distances} == {"efimov2022/figure2"}
     assert "efimov2022/figure1" not in plan.artifact_of
+
+
+def test_a_table_without_its_condition_has_no_constant(tmp_path):
+    changes = "conditions: {original: null}, against: {adjusted: null}"
+    plan, _ = plan_of(tmp_path, f"efimov2022: {{tables: {{table3: {{{changes}}}}}}}\n")
+    assert "efimov2022/table3" in plan.measurements
+    assert "efimov2022/table3_constant" not in plan.measurements
+    check_needs(plan, ["efimov2022_table3"])

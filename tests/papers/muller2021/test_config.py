@@ -4,11 +4,14 @@ import re
 
 import pytest
 from configs import ROOT, config, config_errors
+from test_bad_planning import plan_of
 from test_config_mistakes import planned
 
-from mbert_atlas.config.reading import read_yaml
+from mbert_atlas.config.reading import read_yaml, with_lines
+from mbert_atlas.errors import DataError
 from mbert_atlas.plan.runs import RunTable
 from mbert_atlas.scorecard.cells import read_cells
+from workflow.needs import check_needs
 
 PAPER = "muller2021:\n  "
 
@@ -127,3 +130,18 @@ def test_similarity_is_of_at_least_300_sentences_where_the_encoder_is_the_papers
         values = read_yaml(ROOT / f"config/papers/muller2021{preset}.yaml")
         name = values["muller2021"]["similarity"]["dataset"]
         assert values["datasets"][name].get("limit", 1000) >= 300, preset
+
+
+@pytest.mark.parametrize(
+    ("table", "task", "target"),
+    [("table6", "parsing", "table1"), ("table7", "pos", "all"), ("table8", "ner", "table8")],
+)
+def test_a_table_without_its_task_is_named(tmp_path, table, task, target):
+    text = f"muller2021: {{tables: {{{table}: {{tests: {{{task}: null}}}}}}}}\n"
+    plan, files = plan_of(tmp_path, text)
+    check_needs(plan, ["muller2021_figure1"])
+    with pytest.raises(DataError) as caught:
+        check_needs(plan, [target.replace("table", "muller2021_table")])
+    (sentence,) = str(with_lines(caught.value, files)).splitlines()
+    where = f"mine.yaml, line 1, key muller2021.tables.{table}: nothing is left to measure for "
+    assert f"{where}muller2021_{table}; write `{table}: null`" in sentence
