@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, create_model
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.checks import check_config
-from mbert_atlas.config.merging import mapping_at, merge, merge_all, with_last_source
+from mbert_atlas.config.merging import SOURCES, mapping_at, merge, merge_all, with_last_source
 from mbert_atlas.config.mistakes import Mistake, check_name, gathering, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED, prepared
@@ -26,6 +26,8 @@ from mbert_atlas.config.targets import with_other_languages
 from mbert_atlas.errors import DataError
 
 _RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+_DEFINING = {"kind", "like", "corpus", "task", "method", *SOURCES}
+"""Keys of which a new entry of a section has one, and one that changes an entry may have none."""
 
 
 def names() -> list[str]:
@@ -79,7 +81,9 @@ def read_config(
     rules: Collection[str] = (),
     typed: Collection[str] = (),
 ) -> Config:
-    """Turn merged values into the config of the selected papers; sections of others are left out.
+    """Turn merged values into the config of the selected papers.
+
+    Sections of others are left out, and so is what changes or removes an entry of theirs.
 
     For ``files`` see :func:`mbert_atlas.config.reading.validate`, for ``languages`` and ``rules``
     :func:`mbert_atlas.config.checks.check_config`. Texts under ``typed``, the top-level keys of the
@@ -93,7 +97,7 @@ def read_config(
     below = merge_all(contents)
     if values:  # in a module of another workflow its files have keys for others, too
         below = {key: item for key, item in below.items() if key in values}
-    values = merge(below, values)
+    values = _without_others(merge(below, values), contents)
     if encoders := mapping_at(values, "encoders"):
         values["encoders"] = {
             name: with_last_source(item, [mapping_at(it, "encoders", name) for it in contents])
@@ -182,6 +186,35 @@ def _selected(config: Mapping[str, Any]) -> list[str]:
     return [paper for paper in names() if chosen is None or paper in listed]
 
 
+def _without_others(
+    values: Mapping[str, Any], contents: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return values without changes to entries that only papers that are left out define."""
+    unknown: dict[str, list[str]] = {}
+    for section in NAMED:
+        parts = [mapping_at(content, section) for content in [*contents, values]]
+        items = [(str(name), item) for part in parts for name, item in part.items()]
+        own = {name for name, it in items if isinstance(it, Mapping) and _DEFINING & it.keys()}
+        entries = [name for name in parts[-1] if not _matches(str(name), own)]
+        unknown |= {section: entries} if entries else {}
+    papers = sorted({*names()} - {*_selected(values)})
+    if not (unknown and papers):
+        return dict(values)
+    root = _RESOURCES.parent
+    others = merge_all([*map(read_yaml, config_files({**values, "papers": papers}, root))])
+    kept = dict(values)
+    for section, entries in unknown.items():
+        defined = [str(name) for name in mapping_at(others, section)]
+        gone = {name for name in entries if _matches(str(name), defined)}
+        kept[section] = {name: it for name, it in values[section].items() if name not in gone}
+    return kept
+
+
+def _matches(name: str, patterns: Collection[str]) -> bool:
+    """Return whether a name is an entry, or one of those that an entry with ``*`` stands for."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
 def _check_comparable(contents: Sequence[Mapping[str, Any]], config: Config) -> None:
     """Report an encoder in place of a paper's, which the lowest of the files names."""
     for name, encoder in config.encoders.items():
@@ -243,7 +276,7 @@ def _check_nulls(values: Mapping[str, Any], contents: Sequence[Mapping[str, Any]
         *below, merged = [item if isinstance(item, Mapping) else {} for item in sections]
         defined = {str(name) for each in below for name in each if each[name] is not None}
         for name in [str(name) for name, item in merged.items() if item is None]:
-            if not any(fnmatchcase(name, pattern) for pattern in defined):
+            if not _matches(name, defined):
                 near = get_close_matches(name, defined, 1)
                 fix = f"did you mean {near[0]!r}?" if near else "delete the line"
                 problem = f"there is no {name!r} that null could remove"

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 import jsonschema
@@ -16,6 +18,8 @@ from mbert_atlas import papers
 from mbert_atlas.config.documentation import DescribedSchema, documented, write
 from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.merging import merge, merge_all
+from mbert_atlas.config.preparation import NAMED
+from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.errors import DataError
 
 PAPERS = papers.names()
@@ -74,6 +78,37 @@ def test_sections_of_papers_that_are_not_read_are_left_out(tmp_path):
     mine = tmp_path / "mine.yaml"
     mine.write_text(f"papers: []\n{PAPERS[0]}: {{whatever: 1}}\n")
     assert papers.load([mine], ROOT).papers == []
+
+
+def test_changes_to_entries_of_papers_that_are_not_read_are_left_out(tmp_path):
+    """As their sections are; a new entry under such a name stays, and so does a misspelt one."""
+    mine = tmp_path / "mine.yaml"
+    for chosen in PAPERS:
+        mine.write_text(f"papers: [{chosen}]\n")
+        expected = papers.load([mine], ROOT).model_dump()
+        others = papers.config_files({"papers": [name for name in PAPERS if name != chosen]}, ROOT)
+        read = papers.files([mine], ROOT)
+        changes = {}
+        for section in NAMED:
+            known = {name for path in read for name in read_yaml(path).get(section) or {}}
+            listed = {name for path in others for name in read_yaml(path).get(section) or {}}
+            new = [name for name in sorted(listed) if not any(map(partial(fnmatch, name), known))]
+            changes[section] = {name: [None, {"seeds": [1]}][n % 2] for n, name in enumerate(new)}
+        assert changes["runs"]
+        mine.write_text(yaml.safe_dump({"papers": [chosen], **changes}))
+        assert papers.load([mine], ROOT).model_dump() == expected
+        (name, *_) = changes["datasets"]
+        new = {
+            "corpus": "plain_text",
+            "languages": ["en"],
+            "files": "x/{language}.txt",
+            "format": "lines",
+        }
+        mine.write_text(yaml.safe_dump({"papers": [chosen], "datasets": {name: new}}))
+        assert name in papers.load([mine], ROOT).datasets
+        mine.write_text(f"papers: [{chosen}]\ndatasets: {{{name}x: null}}\n")
+        with pytest.raises(DataError, match=f"there is no '{name}x' that null could remove"):
+            papers.load([mine], ROOT)
 
 
 def test_every_job_with_resources_has_them_in_the_config():
