@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -73,32 +74,10 @@ def check_targets(workflow: Any, plan: WorkflowPlan) -> None:
     if not workflow.modifier.is_main_snakefile():
         return  # the targets are another workflow's
     options = _command_line(workflow)
-    rules = [item for item in workflow.rules if not item.has_wildcards()]
-    names = [item.name for item in rules]
-    outputs = [str(path) for item in rules for path in item.output]
-    for target in options.targets if options else ():
-        if target in names or Path(target).exists():
-            continue
-        if patterns := [item.output for item in workflow.rules if item.name == target]:
-            pattern = re.sub(r",[^{}]*}", "}", str(patterns[0][0]))
-            raise WorkflowError(f"{target!r} makes one file of many: name it, as in {pattern}.")
-        if any(item.is_producer(str(Path(target))) for item in workflow.rules):
-            continue
-        paper = target.partition("_")[0]
-        if paper in papers.names() and paper not in plan.papers:
-            fix = f"add {paper} to the key `papers` of the config, which leaves it out."
-            raise WorkflowError(f"Nothing makes {target!r}; {fix}")
-        near = get_close_matches(target, [*names, *outputs], 3)
-        fix = "snakemake --list-target-rules lists the targets."
-        if near:
-            fix = f"did you mean {' or '.join(near)}?"
-        elif "seed" in target:
-            seeds = sorted({seed for run in plan.runs for seed in run.seeds})
-            fix = f"the seeds are {', '.join(map(str, seeds))}."
-        elif target.startswith("results/") and not target.startswith(f"{plan.results}/"):
-            fix = f"with this config, results are in {plan.results}."
-        raise WorkflowError(f"Nothing makes {target!r}; {fix}")
-    if options and "predict" in options.targets:
+    if options is None:
+        return
+    require_targets(workflow, plan, options.targets)
+    if "predict" in options.targets:
         plan.predicted = sorted(set(options.targets) - {"predict"})
         prepare = workflow._prepare_dag
 
@@ -107,14 +86,60 @@ def check_targets(workflow: Any, plan: WorkflowPlan) -> None:
             return prepare(*arguments, **settings)
 
         workflow._prepare_dag = prepare_prediction
-    if options:
-        try:
-            with lines_of_config(workflow, plan.config.model_dump(), plan.home):
-                check_needs(plan, options.targets)
-                check_aligners(plan, options.targets)
-                check_sizes(plan, options.targets)
-        except AtlasError as error:
-            raise WorkflowError(str(error)) from None
+    try:
+        with lines_of_config(workflow, plan.config.model_dump(), plan.home):
+            check_needs(plan, options.targets)
+            check_aligners(plan, options.targets)
+            check_sizes(plan, options.targets)
+    except AtlasError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def require_targets(workflow: Any, plan: WorkflowPlan, targets: Iterable[str]) -> None:
+    """Raise a WorkflowError for a target that no rule makes; it suggests others."""
+    for target in targets:
+        rule = next((item for item in workflow.rules if item.name == target), None)
+        if Path(target).exists() or (rule and not rule.has_wildcards()):
+            continue
+        if rule:
+            pattern = re.sub(r",[^{}]*}", "}", str(rule.output[0]))
+            raise WorkflowError(f"{target!r} makes one file of many: name it, as in {pattern}.")
+        fix = _right_run(plan, target)
+        if fix or not any(item.is_producer(str(Path(target))) for item in workflow.rules):
+            fix = fix or _right_target(workflow, plan, target)
+            raise WorkflowError(f"Nothing makes {target!r}; {fix}")
+
+
+def _right_run(plan: WorkflowPlan, target: str) -> str:
+    """Return what is right where a file has a run or a seed that is not planned; else nothing."""
+    match = re.match(rf"{re.escape(plan.results)}/runs/([^/]+)/seed(\d+)/", str(Path(target)))
+    if not match:
+        return ""
+    name, seed = match[1], int(match[2])
+    try:
+        seeds = plan.runs[name].seeds
+    except AtlasError as error:
+        if other := plan.runs.same.get(name):
+            return f"{name!r} has the same settings as the run {other!r}, and is that run."
+        return str(error).replace("There", "there", 1)
+    few = f"the seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+    return "" if seed in seeds else f"the run {name!r} has {few}."
+
+
+def _right_target(workflow: Any, plan: WorkflowPlan, target: str) -> str:
+    """Return what to request instead of a target, or to change in the config."""
+    paper = target.partition("_")[0]
+    if paper in papers.names() and paper not in plan.papers:
+        return f"add {paper} to the key `papers` of the config, which leaves it out."
+    rules = [item for item in workflow.rules if not item.has_wildcards()]
+    outputs = [str(path) for item in rules for path in item.output]
+    if near := get_close_matches(target, [*(item.name for item in rules), *outputs], 3):
+        return f"did you mean {' or '.join(near)}?"
+    if "seed" in target:
+        return f"the seeds are {', '.join(map(str, sorted(plan.seeds)))}."
+    if target.startswith("results/") and not target.startswith(f"{plan.results}/"):
+        return f"with this config, results are in {plan.results}."
+    return "snakemake --list-target-rules lists the targets."
 
 
 def _command_line(workflow: Any) -> Any:

@@ -63,6 +63,8 @@ class RunTable:
         self._config = config
         self._by_key = dict[tuple[str, str | None, Protocol], Run]()
         self._by_id, self._by_content = dict[str, Run](), dict[str, Run]()
+        self.same = dict[str, str]()
+        """By the id that a run would have: that of another with the same specification."""
         self.searches = dict[str, dict[str, Draw]]()
         """By name, ``family[-language]``: what each draw sets, by the id of its run."""
         for name, family in config.runs.items():
@@ -130,9 +132,11 @@ class RunTable:
             problem = f"{language!r} is requested but not listed"
             fix = "add it there or drop it where it is used"
             raise DataError("config", f"key runs.{family}.languages", problem, fix)
-        run = self._resolve(family, language, protocol)
-        content = json.dumps([run.specification, run.seeds], sort_keys=True)
-        run = self._by_content.setdefault(content, run)
+        own = self._resolve(family, language, protocol)
+        content = json.dumps([own.specification, own.seeds], sort_keys=True)
+        run = self._by_content.setdefault(content, own)
+        if run.id != own.id:
+            self.same[own.id] = run.id
         if self._by_id.setdefault(run.id, run) is not run:
             other = f"runs.{self._by_id[run.id].family}"
             problem = f"its run {run.id!r} has the name of another run of {other}"

@@ -59,6 +59,21 @@ def test_a_start_that_cannot_be_meant(repository, arguments, sentences):
     assert {path for path in new if "__pycache__" not in path.parts} == set()
 
 
+def test_files_of_runs_that_are_not_planned(repository, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("runs: {nli-mine: {like: nli, seeds: [9]}, nli.v2: {like: nli}}\n")
+    files = ["--configfile", "config/demo.yaml", str(mine)]
+    for run, sentence in (
+        ("nli-mine/seed1", "the run 'nli-mine' has the seed 9."),
+        ("nli/seed9", "the run 'nli' has the seeds 1, 2."),
+        ("nli.v2/seed1", "'nli.v2' has the same settings as the run 'nli', and is that run."),
+        ("nil/seed1", "there is no run 'nil'; did you mean"),
+    ):
+        target = f"results/demo/runs/{run}/predictions.parquet"
+        output = failed(snakemake(repository, target, *files, "-n", timeout=600))
+        assert f"Nothing makes {target!r}; {sentence}" in output
+
+
 def test_a_program_that_plans_ends_with_the_sentence(repository):
     words = ["-m", "workflow.predict", *DEMO, "--config", "mirror=/no/such/folder"]
     done = python(repository, *words)
