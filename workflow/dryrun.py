@@ -21,6 +21,7 @@ from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.errors import AtlasError
 from workflow.console import sentence_of
+from workflow.start import require_targets
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -50,6 +51,7 @@ def planned(
                 ResourceSettings(cores=cores), settings, snakefile=ROOT / "Snakefile"
             )
             dag = workflow.dag(DAGSettings(targets=set(targets), rerun_triggers=triggers))
+            require_targets(workflow._workflow, workflow._workflow.globals["plan"], targets)
             dag.execute_workflow("dryrun")
         except (WorkflowError, RuleException) as error:
             sys.exit(sentence_of(format_exception_to_string(error, {})))

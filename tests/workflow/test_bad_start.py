@@ -82,6 +82,11 @@ def test_a_program_that_plans_ends_with_the_sentence(repository):
     assert done.stderr == f"{sentence}\n"
 
 
+def test_a_program_that_plans_names_a_target_that_nothing_makes(repository):
+    done = python(repository, "-m", "workflow.predict", "fetsh", *DEMO)
+    assert (done.returncode, done.stderr) == (1, "Nothing makes 'fetsh'; did you mean fetch?\n")
+
+
 def test_another_folder_is_named(repository, tmp_path):
     arguments = ["all", "-n", "--snakefile", str(repository / "Snakefile")]
     done = snakemake(repository, *arguments, "--directory", str(tmp_path), timeout=600)
