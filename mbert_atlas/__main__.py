@@ -18,7 +18,7 @@ from mbert_atlas.languages import Languages
 from mbert_atlas.plan.explain import Origins, aligned, describe, list_runs
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import REPORTED, Plan
-from mbert_atlas.plan.runs import Run
+from mbert_atlas.plan.runs import Run, RunTable
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         languages = Languages.read("resources/languages.csv")
         rules = requesting(Path()) if options.command == "check" else ()
-        config = papers.load(files, languages=[item.code for item in languages], rules=rules)
+        settings = _settings(getattr(options, "config", []))
+        config = papers.load(files, Path(), [item.code for item in languages], rules, settings)
         if options.command in ("compare", "publish", "judge"):
             _write_results(options, Plan(config, languages))
         elif options.command == "check":
@@ -68,8 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elif options.command == "runs":
             print(aligned(list_runs(config)))
         elif options.command == "rerun":
-            runs = Origins(config, papers.files(files)).runs
-            sys.exit(_rerun(config, runs[options.run], options))
+            sys.exit(_rerun(config, RunTable(config)[options.run], options))
         else:
             origins = Origins(config, papers.files(files))
             _show(config, origins.runs[options.run], origins, options.configfile)
@@ -121,6 +121,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     judge.add_argument("results", type=Path, help="results folder, or a published copy")
     judge.add_argument("--output", type=Path, help="CSV file to write the verdicts to")
     return parser.parse_args(arguments)
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Return what ``--config`` sets, as Snakemake reads it; an AtlasError for what it cannot be."""
+    if not pairs:  # most commands do without Snakemake
+        return {}
+    from snakemake.cli import parse_config
+
+    try:
+        return dict(parse_config(pairs))
+    except ValueError as error:
+        raise AtlasError(f"--config: {error}") from None
 
 
 def _write_results(options: argparse.Namespace, plan: Plan) -> None:

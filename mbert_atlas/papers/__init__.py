@@ -160,18 +160,28 @@ def load(
     root: Path = Path("."),
     languages: Collection[str] = (),
     rules: Collection[str] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> Config:
-    """Read the config as Snakemake does: the base file, the papers', then ``overlays``."""
-    return read_config({}, files(overlays, root), languages, rules)
+    """Read the config as Snakemake does: the base file, the papers', ``overlays``, ``settings``.
+
+    The last are those of ``--config``.
+    """
+    found = files(overlays, root, settings)
+    values = merge(merge_all([*map(read_yaml, found)]), settings) if settings else {}
+    return read_config(values, found, languages, rules, settings or ())
 
 
-def files(overlays: Sequence[Path] = (), root: Path = Path(".")) -> list[Path]:
+def files(
+    overlays: Sequence[Path] = (),
+    root: Path = Path("."),
+    settings: Mapping[str, Any] | None = None,
+) -> list[Path]:
     """Return the files of a config, the last one wins; see :func:`load`."""
-    above = merge_all([read_yaml(file) for file in [root / BASE, *overlays]])
+    above = merge_all([*(read_yaml(file) for file in [root / BASE, *overlays]), settings or {}])
     try:
         return [root / BASE, *config_files(above, root), *overlays]
     except DataError as error:
-        raise with_lines(error, [root / BASE, *overlays]) from None
+        raise with_lines(error, [root / BASE, *overlays], settings or ()) from None
 
 
 def completed(above: Mapping[str, Any], root: Path = Path(".")) -> dict[str, Any]:

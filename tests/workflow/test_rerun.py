@@ -83,3 +83,18 @@ def test_the_command_states_what_else_reruns(repository: Path) -> None:
     done = python(repository, *command[:5], "9", *DEMO)
     assert done.returncode != 0
     assert "nli has no seed 9; it has [1, 2]." in done.stderr
+
+
+def test_the_command_takes_the_settings_of_the_command_line(repository: Path) -> None:
+    command = ["-m", "mbert_atlas", "rerun", "nli", *DEMO, "--profile", "local", "--cores", "0"]
+    done = python(repository, *command, "--seed", "9", "--config", "seeds=[9]", "run=mine")
+    assert done.returncode != 0
+    assert "--cores 0 leaves no core to work with" in done.stderr
+    assert "results/mine/runs/nli/seed9/predictions.parquet is what it was" in done.stderr
+    for setting, sentence in (
+        ("seeds=[3]", "nli has no seed 9; it has [3]."),
+        ("papers=[nobody2020]", "--config, key papers: 'nobody2020' is not defined"),
+        ("seeds", "--config: Invalid config definition"),
+    ):
+        done = python(repository, *command, "--seed", "9", "--config", setting)
+        assert (done.returncode, done.stderr.startswith(sentence)) == (1, True), done.stderr
