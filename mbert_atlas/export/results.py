@@ -63,6 +63,9 @@ class FinishedRun:
 
     def artifacts(self, paper: str) -> list[str]:
         """Return the tables and figures of a paper that were run; a DataError names the papers."""
+        if not self.papers:
+            fix = "finish a target first"
+            raise DataError(self.results.folder, "", "nothing was measured here", fix)
         if paper not in self.papers:
             problem, fix = f"there is no paper {paper!r}", f"name one of {', '.join(self.papers)}"
             raise DataError(self.results.folder, "", problem, fix)

@@ -52,13 +52,16 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
     additional results to the measurements. ``run.json``, ``README.md`` and the index state what
     the run is and its ``hardware``, by default this machine's. Pictures are reduced until the copy
     has at most :data:`MOST_BYTES`. Raises a DataError as :func:`.results.read_results`, if there is
-    no index, if the copy is too large with small pictures, if its measurements give other verdicts
-    or intervals than ``claims.csv`` has, or if ``output`` is a folder that was not published.
+    no index or nothing was measured, if the copy is too large with small pictures, if its
+    measurements give other verdicts or intervals than ``claims.csv`` has, or if ``output`` is a
+    folder that was not published.
     """
     (results,) = read_results([folder])
     if not (folder / "index.html").is_file():
         fix = "run the target `all` or `highlights` to its end"
         raise DataError(folder, "", "there is no index.html", fix)
+    if not judging.files(results)[0]:
+        raise DataError(folder, "", "nothing was measured here", "finish a target first")
     if output.exists() and not (output / FACTS).is_file():
         problem = f"the folder has no {FACTS}, so it was not published, and would be replaced"
         raise DataError(output, "", problem, "name another folder")

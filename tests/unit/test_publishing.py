@@ -11,6 +11,7 @@ from PIL import Image
 from toy_results import PAPER, PAPERS, finished_run, judging
 
 from mbert_atlas.errors import DataError
+from mbert_atlas.export.results import load_results
 from mbert_atlas.scorecard import publishing
 from mbert_atlas.scorecard.comparison import write_comparison
 from mbert_atlas.scorecard.publishing import publish
@@ -148,3 +149,18 @@ def test_no_other_folder_is_replaced(run: Path, tmp_path: Path) -> None:
     (run / "index.html").unlink()
     with pytest.raises(DataError, match=r"there is no index\.html; run the target"):
         publish(run, tmp_path / "copy", judging=judging(run))
+
+
+def test_a_folder_where_nothing_was_measured(tmp_path: Path) -> None:
+    """As `available` makes it after a run that ended before its first measurement."""
+    folder = finished_run(tmp_path / "demo", {"ru": 10, "hi": -10})
+    for path in folder.glob("measurements/*/*"):
+        path.unlink()
+    header = (folder / "claims.csv").read_text("utf-8").partition("\n")[0]
+    (folder / "claims.csv").write_text(f"{header}\n", "utf-8")
+    sentence = "demo: nothing was measured here; finish a target first"
+    with pytest.raises(DataError, match=sentence):
+        publish(folder, tmp_path / "copy", judging=judging(folder))
+    with pytest.raises(DataError, match=sentence):
+        load_results(folder).artifacts(PAPER)
+    assert not (tmp_path / "copy").exists()
