@@ -213,6 +213,7 @@ def _locate(place: str, lines: dict[str, dict[str, int]]) -> tuple[str, int, str
 def _mistake(model: type[BaseModel], error: Any, values: Any, described: Path | str) -> Mistake:
     """Return pydantic's error as a sentence."""
     keys = _keys(error, values)
+    described = _description_of(model, keys, described)
     problem = str(error["msg"]).removeprefix("Value error, ")
     fix = f"correct it; {described} describes every key"
     match error["type"]:
@@ -229,6 +230,9 @@ def _mistake(model: type[BaseModel], error: Any, values: Any, described: Path | 
             choices = re.findall("'([^']*)'", error["ctx"]["expected"])
             if near := difflib.get_close_matches(error["input"], choices, 1):
                 fix = f"did you mean {near[0]!r}?"
+        case "dict_type" if error["input"] is None:
+            problem = "a mapping is expected, found null"
+            fix = "remove its entries one by one with null"
         case "list_type" if isinstance(error["input"], str | int):
             problem += f", found {_SHORT.repr(error['input'])}"
             fix = f"write [{error['input']}]"
@@ -248,6 +252,16 @@ def _mistake(model: type[BaseModel], error: Any, values: Any, described: Path | 
             value = error["input"]
             problem += f", found {'null' if value is None else _SHORT.repr(value)}"
     return Mistake(".".join(keys), problem, fix, is_missing=error["type"] == "missing")
+
+
+def _description_of(
+    model: type[BaseModel], keys: Sequence[str], described: Path | str
+) -> Path | str:
+    """Return the file that describes a key: of a paper's section, that of the paper."""
+    field = model.model_fields.get(keys[0]) if keys and described == BASE else None
+    module = getattr(field.annotation, "__module__", "") if field else ""
+    is_paper = module.startswith("mbert_atlas.papers.")
+    return BASE.parent / f"papers/{keys[0]}.yaml" if is_paper else described
 
 
 def _keys(error: Mapping[str, Any], values: Any) -> list[str]:

@@ -6,6 +6,7 @@ import shutil
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
+from typing import get_origin
 
 import jsonschema
 import pytest
@@ -109,6 +110,22 @@ def test_changes_to_entries_of_papers_that_are_not_read_are_left_out(tmp_path):
         mine.write_text(f"papers: [{chosen}]\ndatasets: {{{name}x: null}}\n")
         with pytest.raises(DataError, match=f"there is no '{name}x' that null could remove"):
             papers.load([mine], ROOT)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_file_that_describes_the_keys_of_a_paper_is_named(tmp_path, paper):
+    said = config_errors(tmp_path, f"{paper}: {{zzzz: 1}}\n")
+    assert f"key {paper}.zzzz: there is no such key" in said
+    assert f"; config/papers/{paper}.yaml describes them." in said
+    fields = papers.section(paper).model_fields
+    mappings = [key for key, item in fields.items() if get_origin(item.annotation) is dict]
+    for key in mappings:
+        said = config_errors(tmp_path, f"{paper}: {{{key}: null}}\n")
+        found = "a mapping is expected, found null; remove its entries one by one with null."
+        assert f"key {paper}.{key}: {found}" in said
+    other = next(key for key in fields if key not in mappings)
+    said = config_errors(tmp_path, f"{paper}: {{{other}: 1.5}}\n")
+    assert "config/config.yaml" not in said
 
 
 def test_every_job_with_resources_has_them_in_the_config():
