@@ -2,13 +2,11 @@
 
 import pytest
 from configs import ROOT, config, config_errors
-from test_bad_planning import plan_of
 
 from mbert_atlas import papers
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import RunTable
-from workflow.needs import check_needs
 
 PAPER = "liu2020:\n  "
 
