@@ -48,7 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         languages = Languages.read("resources/languages.csv")
         rules = requesting(Path()) if options.command == "check" else ()
-        settings = _settings(getattr(options, "config", []))
+        settings: dict[str, Any] = {}
+        if pairs := getattr(options, "config", []):
+            from workflow.rerun import settings_of
+
+            settings = settings_of(pairs)
         config = papers.load(files, Path(), [item.code for item in languages], rules, settings)
         if options.command in ("compare", "publish", "judge"):
             _write_results(options, Plan(config, languages))
@@ -121,18 +125,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     judge.add_argument("results", type=Path, help="results folder, or a published copy")
     judge.add_argument("--output", type=Path, help="CSV file to write the verdicts to")
     return parser.parse_args(arguments)
-
-
-def _settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Return what ``--config`` sets, as Snakemake reads it; an AtlasError for what it cannot be."""
-    if not pairs:  # most commands do without Snakemake
-        return {}
-    from snakemake.cli import parse_config
-
-    try:
-        return dict(parse_config(pairs))
-    except ValueError as error:
-        raise AtlasError(f"--config: {error}") from None
 
 
 def _write_results(options: argparse.Namespace, plan: Plan) -> None:

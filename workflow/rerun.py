@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from snakemake.cli import parse_config
 from snakemake.persistence.file import FilePersistence
@@ -56,6 +57,14 @@ def main() -> None:
     if code:
         print(f"{options.target} is what it was before.", file=sys.stderr)
     sys.exit(code)
+
+
+def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
+    """Return what ``--config`` sets, as Snakemake reads it; an AtlasError for what it cannot be."""
+    try:
+        return dict(parse_config(pairs))
+    except ValueError as error:
+        raise AtlasError(f"--config: {error}") from None
 
 
 @contextmanager

@@ -132,11 +132,11 @@ class RunTable:
             problem = f"{language!r} is requested but not listed"
             fix = "add it there or drop it where it is used"
             raise DataError("config", f"key runs.{family}.languages", problem, fix)
-        own = self._resolve(family, language, protocol)
-        content = json.dumps([own.specification, own.seeds], sort_keys=True)
-        run = self._by_content.setdefault(content, own)
-        if run.id != own.id:
-            self.same[own.id] = run.id
+        resolved = self._resolve(family, language, protocol)
+        content = json.dumps([resolved.specification, resolved.seeds], sort_keys=True)
+        run = self._by_content.setdefault(content, resolved)
+        if run.id != resolved.id:
+            self.same[resolved.id] = run.id
         if self._by_id.setdefault(run.id, run) is not run:
             other = f"runs.{self._by_id[run.id].family}"
             problem = f"its run {run.id!r} has the name of another run of {other}"
