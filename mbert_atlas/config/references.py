@@ -1,5 +1,6 @@
 """What one part of a config names of another: types of such names, and checks that report."""
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -62,7 +63,8 @@ def _check_effects(part: ConfigModel, place: str) -> None:
         value, default = getattr(part, key), type(part).model_fields[key].default
         if key in part.model_fields_set and value not in (None, default) and not part.counts(key):
             setting = getattr(part, other)
-            problem = f"this has no effect with `{other}: {'null' if setting is None else setting}`"
+            stated = json.dumps(setting) if isinstance(setting, bool | None) else setting
+            problem = f"this has no effect with `{other}: {stated}`"
             report(Mistake(f"{place}.{key}".strip("."), problem, "leave it out"))
 
 

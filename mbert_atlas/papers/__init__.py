@@ -57,10 +57,12 @@ def config_files(config: Mapping[str, Any], root: Path = Path(".")) -> list[Path
     not ``comparable``, as data of the preset would pass for the papers'.
     """
     preset = str(config.get("preset") or "")
-    with_file = {path.name.split(".")[1] for path in root.glob("config/papers/*.*.yaml")}
+    with_file = [path.name.split(".")[1] for path in root.glob("config/papers/*.*.yaml")]
     if preset and preset not in with_file and with_file:
+        # What one paper alone has a file of is no preset, but adds to some.
+        several = {name for name in with_file if with_file.count(name) > 1}
         problem = f"no paper has a file of {preset!r}"
-        fix = f"leave the key out, or name one of {', '.join(sorted(with_file))}"
+        fix = f"leave the key out, or name one of {', '.join(sorted(several))}"
         raise DataError("config", "key preset", problem, fix)
     presets = list(accumulate(preset.split("-"), "{}-{}".format))
     for path in sorted(root.glob("config/*.yaml")) if preset and config.get("comparable") else ():
@@ -166,9 +168,9 @@ def load(
 
     The last are those of ``--config``.
     """
-    found = files(overlays, root, settings)
-    values = merge(merge_all([*map(read_yaml, found)]), settings) if settings else {}
-    return read_config(values, found, languages, rules, settings or ())
+    paths = files(overlays, root, settings)
+    values = merge(merge_all([*map(read_yaml, paths)]), settings) if settings else {}
+    return read_config(values, paths, languages, rules, settings or ())
 
 
 def files(
@@ -204,11 +206,11 @@ def _without_others(
     for section in NAMED:
         parts = [mapping_at(content, section) for content in [*contents, values]]
         items = [(str(name), item) for part in parts for name, item in part.items()]
-        own = {name for name, it in items if isinstance(it, Mapping) and _DEFINING & it.keys()}
-        entries = [name for name in parts[-1] if not _matches(str(name), own)]
+        new = {name for name, it in items if isinstance(it, Mapping) and _DEFINING & it.keys()}
+        entries = [name for name in parts[-1] if not _matches(str(name), new)]
         unknown |= {section: entries} if entries else {}
     papers = sorted({*names()} - {*_selected(values)})
-    if not (unknown and papers):
+    if not (contents and unknown and papers):  # without files, it is not known who defines what
         return dict(values)
     root = _RESOURCES.parent
     others = merge_all([*map(read_yaml, config_files({**values, "papers": papers}, root))])

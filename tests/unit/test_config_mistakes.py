@@ -129,7 +129,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "a preset": (
         "demo",
         "seeds: [1]\npreset: tiny\n",
-        "line 2, key preset: no paper has a file of 'tiny'; leave the key out, or name one of demo",
+        "line 2, key preset: no paper has a file of 'tiny'; .* name one of demo, small, ",
     ),
     "a preset without its file": (
         "",
