@@ -333,6 +333,21 @@ def test_verdicts_have_their_scope(
     assert ("1 seed would decide" in first.basis) == (verdict == "undecided")
 
 
+@pytest.mark.parametrize(("q", "weak"), [(0.05, False), (0.12, True), (float("nan"), False)])
+def test_a_verdict_that_the_number_of_claims_weakens_is_marked(
+    claims: pd.DataFrame, page_of: Callable[[Setting], str], q: float, weak: bool
+) -> None:
+    rows = claims["id"] == "better"
+    claims.loc[rows, "verdict"], claims.loc[rows, "q"] = "holds", q
+    assert ("weak: q&nbsp;=&nbsp;0.12" in page_of(WORLD)) == weak
+
+
+def test_half_of_the_cases_that_were_run_are_named(claims: pd.DataFrame) -> None:
+    row = {"verdict": "undecided", "detectable": float("nan"), "seeds_to_decide": float("nan")}
+    better, _ = claim_views(claims.assign(**row), WORLD)
+    assert "half of the cases that were run refute the claim" in better.outcomes[0].basis
+
+
 def test_what_does_not_apply_says_why_under_the_verdict(
     claims: pd.DataFrame, page_of: Callable[[Setting], str]
 ) -> None:

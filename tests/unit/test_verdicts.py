@@ -200,6 +200,26 @@ def test_a_case_at_the_floor_leaves_the_others(tmp_path: Path) -> None:
     assert row["gate"].startswith("the original encoder is at chance: 40.0 [")
 
 
+@pytest.mark.parametrize("numbers", [(87.4, 61.7, 0.3), (33.3, 44.4, 0.1)])
+def test_a_difference_of_numbers_and_themselves_passes_no_gate(
+    tmp_path: Path, numbers: tuple[float, ...]
+) -> None:
+    """A sum of floats may be 1e-14 instead of 0; numbers without error have no interval."""
+    given = cells_with(54, 53) | {
+        key(name, target, "cka_percent"): Measured({None: value}, 200)
+        for name in ("first", "last")
+        for target, value in zip(("ru", "hi", "vi"), numbers, strict=True)
+    }
+    gate = GATE | {
+        "of": {"artifact": "table1", "metric": "cka_percent"},
+        "effect": {"plus": {"condition": "last"}, "minus": {"condition": "first"}},
+        "by": ["task"],
+        "expect": {"above": 0},
+    }
+    row = rows(tmp_path, given, needs=["falls"], gates={"falls": gate})
+    assert (row["verdict"], row["gate"]) == (NOT_APPLICABLE, f"{GATE['otherwise']}: 0")
+
+
 def test_a_gate_without_numbers_is_not_passed(tmp_path: Path) -> None:
     gate = GATE | {
         "effect": {"plus": {"condition": "adjusted"}},

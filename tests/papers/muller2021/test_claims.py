@@ -138,3 +138,12 @@ def test_survival_is_about_one_layer_and_needs_alignment(tmp_path, values):
     frame = judged(tmp_path, TRANSFERRING | {"similarities": similarities})
     expected = "does not hold" if values[1] > 50 else "not applicable"
     assert frame.verdict["similarity-survives"].startswith(expected)
+
+
+def test_an_encoder_that_is_most_similar_in_its_last_layer_has_no_peak(tmp_path):
+    """There a fall from the peak would be that of a layer from itself."""
+    similarities = TRANSFERRING["similarities"] | {"pretrained": (40, 74, 74)}
+    frame = judged(tmp_path, TRANSFERRING | {"similarities": similarities})
+    for name in ("similarity-falls", "similarity-rises", "similarity-survives"):
+        assert frame.verdict[name] == "not applicable"
+        assert "does not fall after its maximum" in frame.gate[name]
