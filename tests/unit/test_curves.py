@@ -357,3 +357,15 @@ def test_the_page_passes_an_accessibility_check(results, width, dark):
     found = check(results / "training.html", width=width, dark=dark)
     assert found["wrong"] == []
     assert found["size"][1] <= found["size"][0]
+
+
+def test_a_fitted_head_has_a_line_for_each_of_its_seeds(results):
+    for seed in (2, 1):
+        path = results / f"encoders/many/head/seed{seed}.training.parquet"
+        path.parent.mkdir(exist_ok=True)
+        write_parquet(curve([6.0, 3.0], guessing=5.5), path)
+    record = json.loads((results / "provenance.json").read_text()) | {"root": results}
+    (heads,) = [it for it in families_of(record) if it.name == "language-model heads"]
+    (panel,) = heads.panels
+    assert panel.run == "many"
+    assert [len(plot.lines) for plot in panel.plots] == [2] * len(panel.plots)
