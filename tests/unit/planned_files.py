@@ -133,7 +133,7 @@ def _first_seeds(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _expression(pattern: str) -> re.Pattern[str]:
-    wide = {"features": "[^/]+/[^/]+", "distances": "[^/]+/[^/]+", "model": ".+"}
+    wide = {"features": "[^/]+/[^/]+", "distances": "[^/]+/[^/]+", "model": ".+", "head": ".+"}
     wide["aligner"] = r"(?:\.[a-z_]+)?"
     parts = re.split(r"\{(\w+)\}", pattern)
     return re.compile(

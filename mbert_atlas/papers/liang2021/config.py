@@ -1,6 +1,5 @@
 """The paper's section of the config, its checks, and what it needs of encoders."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
@@ -155,9 +154,7 @@ def check(config: Any) -> None:
             needed = [*transfer.families(task, source)]
             if family and source == "en":
                 methods = paper.removal.tuned.get(task, {}).items()
-                without = [f"{family}-{method}-{n}" for method, firsts in methods for n in firsts]
-                _check_seeds(config, family, without)
-                needed += without
+                needed += [f"{family}-{method}-{n}" for method, firsts in methods for n in firsts]
             for name in needed:
                 ref.FINETUNING.check(config, place, name)
             if family and (test := transfer.datasets.get(task)):
@@ -185,13 +182,3 @@ def needs_of(config: Any) -> dict[str, list[Need]]:
                 (some if layers else whole).append(need)
     tables = dict.fromkeys((f"table{number}" for number in range(1, 6)), whole)
     return needs | tables | {"table6": [*whole, *some]}
-
-
-def _check_seeds(config: Any, baseline: str, families: Sequence[str]) -> None:
-    """Report families that share no seed with the one whose score theirs are subtracted from."""
-    runs = {name: config.runs[name] for name in (baseline, *families) if name in config.runs}
-    seeds = {name: {*(run.seeds or config.seeds)} for name, run in runs.items()}
-    for name in families:
-        if name in seeds and not seeds[name] & seeds.get(baseline, seeds[name]):
-            problem = f"shares no seed with {baseline}, whose score its own is subtracted from"
-            report(Mistake(f"runs.{name}.seeds", problem, "give both a seed in common"))

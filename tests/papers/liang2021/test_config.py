@@ -27,10 +27,6 @@ PAPER = "liang2021:\n  "
         (PAPER + "pairs: {sets: {all: [de, en]}}\n", "'all' is another set: all languages, or"),
         (PAPER + "pairs: {sets: {random1: [de, en]}}\n", "'random1' is another set"),
         (PAPER + "encoders: {xlmr: mbert}\n", "encoders.xlmr: 'mbert' is that of mbert, too"),
-        (
-            "runs:\n  xtreme-pos-densray-*: {seeds: [9]}\n",
-            "shares no seed with xtreme-pos, whose score",
-        ),
         (PAPER + "probing: {sizes: [0]}\n", "probing.sizes.0: Input should be greater than or"),
         (PAPER + "probing: {pairs: {published: -3}}\n", "probing.pairs.published: Input should"),
         (PAPER + "removal: {firsts: [0, -4]}\n", "removal.firsts.1: Input should be greater"),
