@@ -29,6 +29,7 @@ _TABLES = ("claims.csv", "scorecard.csv", "cost.csv", "config.yaml")
 _ON_INDEX = {"run", COMPARABLE, "data", "protocols", "date", "versions", "cost"}
 """What a run's index states by itself."""
 _OF_THIS_MACHINE = re.compile(r"^(?:mirror|downloads): .*\n", re.MULTILINE)  # in config.yaml
+_IN_COMMANDS = re.compile(r"((?:mirror|downloads)=&#34;).*?(?=&#34;)")  # the same, on pages
 _EMBEDDED = re.compile(r"data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)")
 _PICTURE = re.compile(r'(href|src)="([^":#]+\.(?:svg|png))"')
 _SVG = re.compile(r'<a href="[^"]+\.svg">SVG</a> ')
@@ -147,7 +148,7 @@ class _Pages:
 
         text = _SVG.sub("", read_text(source))  # the copy has PNG alone
         text = _EMBEDDED.sub(embedded, _PICTURE.sub(linked, text))
-        text = _ADDITIONAL.sub(_IN_TABLE, text)
+        text = _IN_COMMANDS.sub(r"\1DIR", _ADDITIONAL.sub(_IN_TABLE, text))
         target.parent.mkdir(exist_ok=True)
         target.write_text(text, encoding="utf-8")
 

@@ -164,3 +164,14 @@ def test_a_folder_where_nothing_was_measured(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=sentence):
         load_results(folder).artifacts(PAPER)
     assert not (tmp_path / "copy").exists()
+
+
+def test_commands_on_pages_name_no_folder_of_the_machine(run: Path, tmp_path: Path) -> None:
+    page = run / f"papers/{PAPER}.html"
+    command = "snakemake --config 'mirror=\"/data/mine\"' 'downloads=\"/scratch\"' -- all"
+    shown = f"<code>{html.escape(command).replace('&quot;', '&#34;')}</code>"
+    page.write_text(page.read_text("utf-8") + shown, "utf-8")
+    publish(run, tmp_path / "copy", judging=judging(run))
+    copied = html.unescape((tmp_path / f"copy/papers/{PAPER}.html").read_text("utf-8"))
+    assert command not in copied
+    assert "--config 'mirror=\"DIR\"' 'downloads=\"DIR\"' -- all" in copied
