@@ -14,7 +14,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help docs setup demo demo-all small small-highlights night encoder test test-all test-more test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format graph lock clean
+.PHONY: help docs setup demo demo-all small small-highlights night encoder test test-all test-more test-quick test-fast test-demo-all test-benchmarks test-cluster test-slurm coverage lint format graph lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -79,7 +79,7 @@ encoder: $(INSTALLED) ## retrain the encoders that ship with the repository for 
 export MBERT_ATLAS_DEMO := $(CURDIR)/.pytest_cache/demo
 PYTEST := $(VENV)/bin/python -m pytest
 # Twice the cores: many of these tests wait, for Snakemake or for a stand-in of SLURM.
-QUICK := OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(shell expr 2 \* $(CORES)) --dist worksteal -m "not (demo or demo_all or slurm)"
+QUICK := OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(shell expr 2 \* $(CORES)) --dist worksteal -m "not (demo or demo_all or slurm or benchmark)"
 
 test: $(INSTALLED) ## lint, unit tests, dry runs, and the demo's highlights with their checks
 	$(MAKE) --jobs 2 --output-sync=target lint test-quick
@@ -90,6 +90,7 @@ test-all: test test-more ## `test`, then the whole demo and the demo on a dispos
 
 test-more: $(INSTALLED) ## what `test-all` adds to `test`
 	$(MAKE) --jobs 2 --output-sync=target test-demo-all test-cluster
+	$(MAKE) test-benchmarks
 
 test-quick: $(INSTALLED) ## unit tests and dry runs
 	$(QUICK)
@@ -99,6 +100,9 @@ test-fast: $(INSTALLED) ## unit tests
 
 test-demo-all: $(INSTALLED) ## the whole demo with its checks; reuses the results of `test`
 	$(PYTEST) -m demo_all
+
+test-benchmarks: $(INSTALLED) ## every benchmark in its smallest form: some minutes
+	OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(CORES) -m benchmark
 
 # Jobs on the cluster mostly wait, so these tests run alongside those of the demo.
 test-cluster: $(INSTALLED) ## the demo on a disposable SLURM cluster, where SLURM is installed

@@ -56,21 +56,23 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--subwords", type=int, default=6_000)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--layers", type=int, default=12)
+    parser.add_argument("--hidden", type=int, default=384)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="bf16")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
-    return common.parse(parser, examples=32, repeats=1)
+    return common.parse(parser, examples=32, layers=1, hidden=24, precision="fp32", repeats=1)
 
 
 def contenders(task: str, options: argparse.Namespace):
     """Return how each trains, warmed up, and where each notes its mean loss."""
     config = BertConfig(
         vocab_size=WORDS,
-        hidden_size=384,
-        num_hidden_layers=12,
+        hidden_size=options.hidden,
+        num_hidden_layers=options.layers,
         num_attention_heads=12,
-        intermediate_size=1536,
+        intermediate_size=4 * options.hidden,
         num_labels=finetune.TASKS[task][1],
         attn_implementation="sdpa",
         pad_token_id=0,

@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--timed", type=int, default=2, help="pairs that the loop is given")
     parser.add_argument("--texts", type=int, default=200, help="texts that are encoded")
     parser.add_argument("--size", type=int, default=256, help="width of the BERT that encodes")
-    options = common.parse(parser, languages=10, tokens=100, timed=1, texts=4, size=64)
+    options = common.parse(parser, languages=4, tokens=60, timed=1, texts=4, size=64)
     identify(make_vectors(options.languages, options.tokens), options.timed)
     predict_typology(make_vectors(2 * options.languages, options.tokens // 8))
     encode(options.texts, options.size)

@@ -102,7 +102,7 @@ class FittedHead(ConfigModel):
     and measures the accuracy."""
     seeds: list[Seed] = Field([1, 2], min_length=1)
     """Seeds of initial weights, masks and batches: a head for each, as what it predicts depends on
-    it. With one seed, claims about predicted tokens are not replicated."""
+    it. With one seed, claims about predicted tokens have too few seeds."""
 
 
 class Encoder(ConfigModel):

@@ -13,9 +13,10 @@ from mbert_atlas.files import atomic_directory
 from mbert_atlas.labels import label
 from mbert_atlas.plan.records import PaperPlan
 from mbert_atlas.scorecard.cells import write_csv
+from mbert_atlas.scorecard.counts import count_verdicts, finding, headlines
 from mbert_atlas.scorecard.rules import Contrast
 from mbert_atlas.scorecard.templates import Setting, artifact_name, render
-from mbert_atlas.scorecard.views import claim_views, count_verdicts, finding, headlines
+from mbert_atlas.scorecard.views import claim_views
 
 Draw = Callable[[str, Path], Any]
 """Returns a figure of matplotlib by its name and the folder of the results, or None."""

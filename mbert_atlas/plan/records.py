@@ -20,8 +20,8 @@ from mbert_atlas.plan.paths import path
 CAPTIONS = {
     "figures.transfer:draw_transfer": "Scores by test set and language, or gains over a condition, "
     "trained on one or more languages and tested on each. Small dots are seeds, large markers "
-    "their mean. One panel per protocol. To read it, compare the markers within a row: right of "
-    "another is better.",
+    "their mean. One panel per protocol, or one for both. To read it, compare the markers within a "
+    "row: right of another is better.",
 }
 """Captions of shared kinds of figures, for artifacts without a caption."""
 Cells = Callable[[], Sequence[Cell]]

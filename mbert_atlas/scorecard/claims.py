@@ -275,7 +275,8 @@ def cells_of(
 
     Their places distinguish them from each other, and from those with ``reported`` numbers.
     """
-    numbers = ([key for key in some if key[0] == paper] for some in (keys, reported))
+    places = {(paper, artifact) for term in claim.terms for artifact in term["artifact"]}
+    numbers = ([key for key in some if key[:2] in places] for some in (keys, reported))
     cells, others = (
         [cell for difference in claim.effect for cell in _cells(claim, difference, some)]
         for some in numbers

@@ -17,6 +17,7 @@ from mbert_atlas.figures.style import save_figure
 from mbert_atlas.plan.records import Curves, PaperPlan
 from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.cells import write_csv
+from mbert_atlas.scorecard.counts import count_verdicts
 from mbert_atlas.scorecard.results import ENCODER, Results, read_results
 from mbert_atlas.scorecard.templates import Setting, artifact_name, render
 from mbert_atlas.scorecard.verdicts import (
@@ -28,7 +29,7 @@ from mbert_atlas.scorecard.verdicts import (
     NOT_APPLICABLE,
     NOT_RUN,
 )
-from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
+from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views
 
 SAME, DIFFERENT, OPPOSITE = "the same", "different", "opposite"
 SINGLE, NONE = "in one run only", "not run"

@@ -98,9 +98,15 @@ class Estimate:
         return max(below, 1 - above), min(1 - below, above)
 
     def detectable(self, expected: Expected, level: float) -> float:
-        """Return the distance from the nearest border that is decided with 80% power."""
-        side = self._nearest(expected)[1]
-        return sum(self._distance(share, side) for share in (level / 2, 1 - _POWER))
+        """Return the distance from the nearest border that is decided with 80% power.
+
+        It is infinite if no possible effect is that far.
+        """
+        gap, side = self._nearest(expected)
+        border = self.scale.inside(self.effect) + side * gap
+        distance = sum(self._distance(share, side) for share in (level / 2, 1 - _POWER))
+        room = max(border - self.scale.low, self.scale.high - border)
+        return distance if distance <= room else math.inf
 
     def seeds_to_decide(self, expected: Expected, level: float) -> int | None:
         """Return the number of seeds that leaves the border outside; none if no number does.

@@ -10,18 +10,12 @@ import pandas as pd
 
 from mbert_atlas.corpora.cards import corpora_read
 from mbert_atlas.labels import listed
+from mbert_atlas.scorecard.counts import count_verdicts, finding, headlines, of_paper
 from mbert_atlas.scorecard.learning import Family
 from mbert_atlas.scorecard.results import cost_of, data_read, with_sizes
 from mbert_atlas.scorecard.templates import FigureLink, Setting, artifact_name, provenance, render
 from mbert_atlas.scorecard.verdicts import DECIDED, NOT_RUN, VERDICTS
-from mbert_atlas.scorecard.views import (
-    ClaimView,
-    claim_views,
-    count_verdicts,
-    finding,
-    headlines,
-    of_paper,
-)
+from mbert_atlas.scorecard.views import ClaimView, claim_views
 
 
 def write_index(

@@ -14,6 +14,7 @@ from mbert_atlas.files import read_json
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
+from mbert_atlas.scorecard.counts import count_discoveries, count_verdicts, finding
 from mbert_atlas.scorecard.coverage import coverage_of
 from mbert_atlas.scorecard.learning import families_of
 from mbert_atlas.scorecard.prose import bullets, table_rows
@@ -27,13 +28,7 @@ from mbert_atlas.scorecard.templates import (
     provenance,
     render,
 )
-from mbert_atlas.scorecard.views import (
-    ClaimView,
-    claim_views,
-    count_discoveries,
-    count_verdicts,
-    finding,
-)
+from mbert_atlas.scorecard.views import ClaimView, claim_views
 
 _MOST_EXTRA_CELLS = 150
 """Larger tables of additional results are left to figure and CSV file."""
@@ -224,7 +219,7 @@ def _contents(
     """Return the titles of a page's sections by their ids, without those that would be empty."""
     sections = [
         ("claims", "Claims", True),
-        ("controls", "Controls (ours)", any(view.is_control for view in views)),
+        ("our-controls", "Controls (ours)", any(view.is_control for view in views)),
         *((key, artifact_name(key), True) for key in artifacts),
         ("training", "Did it learn?", parts["families"]),
         ("protocols", "The two protocols", parts["protocol_rows"]),

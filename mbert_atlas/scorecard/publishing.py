@@ -18,11 +18,12 @@ from PIL import Image
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_text
+from mbert_atlas.scorecard.counts import count_verdicts
 from mbert_atlas.scorecard.judging import MEASUREMENTS, Judging, differing
 from mbert_atlas.scorecard.results import COMPARABLE, ENCODER, FACTS, Results, read_results
 from mbert_atlas.scorecard.templates import Setting, natural, render
 from mbert_atlas.scorecard.verdicts import DECIDED, NOT_APPLICABLE, NOT_RUN
-from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views, count_verdicts
+from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views
 
 MOST_BYTES = 5_000_000
 _TABLES = ("claims.csv", "scorecard.csv", "cost.csv", "config.yaml")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """The cells of one kind of an artifact, laid out."""
+    """The cells of one kind of an artifact, laid out; pages ask for each property in every cell."""
 
     kind: str  # value, claim or extra
     common: dict[str, str]  # texts of the facets that are the same for all cells
@@ -65,24 +66,24 @@ class Table:
     rows: list[tuple[list[str], list[Entry | None]]]  # texts of the facets, and a cell per column
     reason: str = ""  # why its cells cannot be reproduced here
 
-    @property
+    @cached_property
     def entries(self) -> list[Entry]:
         """Its cells."""
         return [cell for _, row in self.rows for cell in row if cell]
 
-    @property
+    @cached_property
     def protocols(self) -> list[str]:
         """Those with a number in any cell; only the first if they agree in all numbers."""
         names = [str(name) for name in PROTOCOLS if any(name in cell.ours for cell in self.entries)]
         return names[:1] if self.agrees else names
 
-    @property
+    @cached_property
     def agrees(self) -> bool:
         """Whether the protocols have the same numbers."""
         texts = [list(map(str, cell.ours.values())) for cell in self.entries if cell.ours]
         return bool(texts) and all(len(row) == len(PROTOCOLS) and len({*row}) == 1 for row in texts)
 
-    @property
+    @cached_property
     def has_reported(self) -> bool:
         """Whether any cell has a number of the paper's."""
         return any(cell.reported for cell in self.entries)

@@ -25,12 +25,12 @@ DOES_NOT_HOLD = "does not hold"
 UNDECIDED = "undecided"
 HOLDS_SO_FAR = "holds so far"
 FAILS_SO_FAR = "does not hold so far"
-NOT_REPLICATED = "not replicated"
+TOO_FEW_SEEDS = "too few seeds"
 NOT_APPLICABLE = "not applicable"
 NOT_RUN = "not run"
 VERDICTS = (
     *(HOLDS, HOLDS_SO_FAR, DOES_NOT_HOLD, FAILS_SO_FAR, UNDECIDED),
-    *(NOT_REPLICATED, NOT_APPLICABLE, NOT_RUN),
+    *(TOO_FEW_SEEDS, NOT_APPLICABLE, NOT_RUN),
 )
 DECIDED = VERDICTS[:4]
 COLUMNS = (
@@ -38,7 +38,7 @@ COLUMNS = (
     *("cell", "part", "n", "seeds", "gate", "control_for", "in_control", "same_numbers"),
     *("p", "q", "detectable", "seeds_to_decide"),
     *("protocol", "artifact", "place", "effect_of", "expected", "above", "below"),
-    *("reported", "reported_bears_out", "note", "headline", "metric", "contrast"),
+    *("reported", "reported_here", "reported_bears_out", "note", "headline", "metric", "contrast"),
 )
 """Columns of claims.csv. ``low`` and ``high`` are the ends of the interval, ``basis`` its source;
 ``cells`` is the number of cells that count, ``cases`` how many the paper has, ``cell`` the limiting
@@ -49,13 +49,14 @@ claims of which it is a control, ``in_control`` the controls that show the same;
 ``p`` is the level at which the verdict would just be reached, ``q`` is p corrected for the number
 of claims; ``detectable`` the distance from a border that is decided with 80% power,
 ``seeds_to_decide`` how many seeds would decide, both of undecided claims; ``effect_of`` is
-``difference`` (of conditions, or numbers that are gains) or ``level``; ``reported_bears_out`` is
-``yes`` if the paper's own numbers agree with the claim; ``headline`` is ``yes`` for claims of the
-abstract that the index shows first; ``metric`` are the metrics of its cells, apart by spaces;
-``contrast`` are the conditions, artifacts or other names whose difference the effect is."""
+``difference`` (of conditions, or numbers that are gains) or ``level``; ``reported`` is the effect
+in the paper's own numbers, ``reported_here`` that in the cells of our effect,
+``reported_bears_out`` is ``yes`` if the former agrees with the claim; ``headline`` is ``yes`` for
+claims of the abstract that the index shows first; ``metric`` are the metrics of its cells, apart by
+spaces; ``contrast`` are the conditions, artifacts or other names whose difference the effect is."""
 _NUMBERS = (
     *("effect", "low", "high", "cells", "cases", "p", "q", "detectable", "seeds_to_decide"),
-    *("above", "below", "reported"),
+    *("above", "below", "reported", "reported_here"),
 )
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
 CENSORED = "_censored"
@@ -107,6 +108,10 @@ def verdicts(
     for paper, stated in claims.items():
         numbers = stated.with_means(printed)
         keys = {name: [key for key in cells if key[0] == paper] for name, cells in ours.items()}
+        beyond = {
+            name: [uncensored(key) for key in some if key[-1].endswith(CENSORED)]
+            for name, some in keys.items()
+        }
         gates = {name: outcomes(stated, keys[name], evidence[name], _LEVEL) for name in PROTOCOLS}
         for name, claim in stated.claims.items():
             of_paper = cells_of(claim, paper, numbers)
@@ -120,11 +125,10 @@ def verdicts(
                 some = cells[protocol]
                 reasons = [why_not(stated, claim, cell, gates[protocol]) for cell in some]
                 counted = [cell for cell, why in zip(some, reasons, strict=True) if not any(why)]
-                measured = keys[protocol]
-                if beyond := [uncensored(key) for key in measured if key[-1].endswith(CENSORED)]:
-                    more = cells_of(claim, paper, {*measured, *beyond})
+                if beyond[protocol]:
+                    more = cells_of(claim, paper, {*keys[protocol], *beyond[protocol]})
                     reasons += [(BEYOND, "")] * (len(more) - len(some))
-                row = _verdict(claim, counted, evidence[protocol], claim.cases or len(of_paper))
+                row = _verdict(claim, counted, evidence[protocol], numbers, len(of_paper))
                 row["gate"] = in_words(reasons)
                 if reasons and (not counted or (claim.needs_paper_scale and not comparable)):
                     row |= {"verdict": NOT_APPLICABLE, "p": math.nan}
@@ -200,16 +204,21 @@ def _is_difference(claim: Claim) -> bool:
 
 
 def _verdict(
-    claim: Claim, cells: Sequence[CellEffect], evidence: Evidence, cases: int
+    claim: Claim,
+    cells: Sequence[CellEffect],
+    evidence: Evidence,
+    printed: Mapping[Key, float],
+    of_paper: int,
 ) -> dict[str, object]:
-    cases = max(cases, len(cells))
+    """Judge the cells that count; the paper has ``of_paper``, with the numbers ``printed``."""
+    cases = max(claim.cases or of_paper, len(cells))
     row: dict[str, object] = {"cells": len(cells), "cases": cases}
     row |= dict.fromkeys(("cell", "part", "basis", "n", "seeds"), "")
     if not cells:
         return row | {"verdict": NOT_RUN}
     effects = _parts(claim, cells)
     parts = [_part(claim, effect, evidence, len(effects)) for effect in effects]
-    ranks = (DOES_NOT_HOLD, UNDECIDED, NOT_REPLICATED, HOLDS)
+    ranks = (DOES_NOT_HOLD, UNDECIDED, TOO_FEW_SEEDS, HOLDS)
 
     def goodness(part: _Part) -> tuple[int, float]:
         return ranks.index(part.verdict), claim.expect.margin(part.estimate.effect)
@@ -225,6 +234,8 @@ def _verdict(
     row |= {"effect": estimate.effect, "basis": estimate.basis, "part": of_cell.part}
     row |= {"cell": " ".join(filter(None, of_cell.place.values()))}
     row |= evidence.sizes(of_cell.weights)
+    if printed.keys() >= of_cell.weights.keys():
+        row["reported_here"] = _in_numbers(printed, of_cell)
     row |= {name: getattr(limiting, name) for name in ("low", "high", "p")}
     agreeing = sum(part.verdict == limiting.verdict for part in parts)
     row["verdict"] = in_scope(claim.over, limiting.verdict, agreeing, len(cells), cases)
@@ -258,7 +269,7 @@ def _part(claim: Claim, cell: CellEffect, evidence: Evidence, parts: int) -> _Pa
     estimate = evidence.estimate(cell.weights)
     if not estimate.terms:
         unknown = math.nan
-        return _Part(estimate, cell, _LEVEL, unknown, unknown, unknown, NOT_REPLICATED)
+        return _Part(estimate, cell, _LEVEL, unknown, unknown, unknown, TOO_FEW_SEEDS)
     needs_all = {"every": HOLDS, "some": DOES_NOT_HOLD}.get(claim.over)
     level, (low, high) = _LEVEL, estimate.interval(_LEVEL)
     if judge(low, high, claim.expect) != needs_all:
@@ -281,15 +292,16 @@ def _of_paper(
     """Return the effect in the paper's own numbers, and whether it is as claimed."""
     if not cells:
         return {"reported": math.nan, "reported_bears_out": ""}
-    effects = [
-        sum(weight * printed[key] for key, weight in weights.items())
-        for weights, *_ in _parts(claim, cells)
-    ]
+    effects = [_in_numbers(printed, cell) for cell in _parts(claim, cells)]
     best_first = sorted(effects, key=claim.expect.margin, reverse=True)
     effect = best_first[_limiting_place(claim, len(effects))]
     # reported numbers are rounded, and a sum of them is not exact
     inside = claim.expect.margin(round(effect, 6)) > 0
     return {"reported": effect, "reported_bears_out": "yes" if inside else "no"}
+
+
+def _in_numbers(printed: Mapping[Key, float], cell: CellEffect) -> float:
+    return sum(weight * printed[key] for key, weight in cell.weights.items())
 
 
 def _parts(claim: Claim, cells: Sequence[CellEffect]) -> Sequence[CellEffect]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.labels import label, language, listed
+from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard.counts import FALSE_DISCOVERIES
 from mbert_atlas.scorecard.templates import Setting, artifact_name
 from mbert_atlas.scorecard.verdicts import (
     DECIDED,
@@ -26,16 +26,15 @@ from mbert_atlas.scorecard.verdicts import (
     VERDICTS,
 )
 
-FALSE_DISCOVERIES = 0.05
-_WORDS = {  # of one and of several; others are "is undecided", "are undecided", ...
-    HOLDS: ("holds", "hold"),
-    HOLDS_SO_FAR: ("holds so far", "hold so far"),
-    DOES_NOT_HOLD: ("does not hold", "do not hold"),
-    FAILS_SO_FAR: ("does not hold so far", "do not hold so far"),
-    NOT_RUN: ("was not run", "were not run"),
+_OF_CONTROL = {  # whose finding must not be seen: the verdict that it looks like, and its words
+    HOLDS: (DOES_NOT_HOLD, "not passed"),
+    HOLDS_SO_FAR: (FAILS_SO_FAR, "not passed so far"),
+    DOES_NOT_HOLD: (HOLDS, "passed"),
+    FAILS_SO_FAR: (HOLDS_SO_FAR, "passed so far"),
 }
 _SOURCES = {"seed": "seeds", "item": "test items", "in part item": "some of the test items"}
 _SO_FAR = " so far"
+_DIGITS = 2  # after the point, of numbers in the papers
 _NEEDS_SCALE = "it states a level, which only the paper's data and encoder can have"
 _WIDTH, _EDGE, _APART = 150, 10, 26  # of a plot, and of numbers on its scale, in pixels
 
@@ -47,14 +46,15 @@ class Outcome:
     protocol: str
     verdict: str
     words: str  # the verdict, with the number of cases if it holds or fails so far
+    look: str  # the verdict whose mark and colour it has: a control that does not hold is passed
     effect: str = ""  # with its interval
     limiting: str = ""  # the case that decides, and the difference if the claim has several
     cases: str = ""  # how many of the paper's cases count
     n: str = ""
     seeds: str = ""
-    basis: str = ""  # of the interval, and how far it is from another verdict
+    basis: str = ""  # of the interval unless it is over seeds and items, and what would decide
     unit: str = ""  # of the effect, with the metric unless the case names it
-    distance: str = ""  # of the effect from that in the paper's own numbers, if it has some
+    reported: str = ""  # the effect in the paper's numbers of the same cells, if it has them
     q: str = ""  # of a claim that holds or does not
     is_weak: bool = False  # the verdict does not remain at a false-discovery rate of 5%
     reasons: tuple[str, ...] = ()  # why it is not applicable, or cases do not count
@@ -123,7 +123,7 @@ def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
         records = [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
         first = records[0]
         reported = first["reported"]
-        text = "" if math.isnan(reported) else signed(reported, 2, first["effect_of"])
+        text = _signed_or_none(reported, first["effect_of"])
         # the plots of both protocols have one scale
         numbers = [record[column] for record in records for column in columns]
         numbers = [number for number in numbers if math.isfinite(number)] or [0.0]
@@ -155,79 +155,6 @@ def unit(metrics: str, effect_of: str, *, named: bool = False) -> str:
     return word if named else f"{word} ({'; '.join(labels)})".lstrip()
 
 
-def of_paper(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the claims without controls, which are ours."""
-    return claims[claims["control_for"] == ""]
-
-
-def headlines(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the headline claims of a paper; all of its claims, if it has none."""
-    claims = of_paper(claims)
-    chosen = claims[claims["headline"] == "yes"]
-    return claims if chosen.empty else chosen
-
-
-def finding(claims: pd.DataFrame) -> str:
-    """Return the verdicts on the headline claims of a paper as a sentence or two.
-
-    ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided, under both protocols.`` A
-    paper without headline claims is described by all of its claims.
-    """
-    counted = headlines(claims)
-    kind = "headline claim" if (counted["headline"] == "yes").any() else "claim"
-    total = counted["id"].nunique()
-    kinds = f"{total} {kind}{'s' if total > 1 else ''}"
-    if (counted["verdict"] == NOT_RUN).all():
-        return f"None of {kinds} was run."
-    published, corrected = (
-        _in_words(counts, total) for counts in count_verdicts(counted, once=False).values()
-    )
-    if (counted.groupby("id")["verdict"].nunique() == 1).all():
-        text = f"Of {kinds} {corrected}, under both protocols"
-    elif published == corrected:
-        text = f"Of {kinds} {corrected} under each protocol, but not the same ones"
-    else:
-        text = f"Of {kinds} {corrected} under corrected; {published} under published"
-    number = counted["id"][counted["in_control"] != ""].nunique()
-    return f"{text}." + (f" {number} of them also in a control of ours." if number else "")
-
-
-def _in_words(counts: Mapping[str, int], total: int) -> str:
-    words = []
-    for verdict, number in counts.items():
-        one, several = _WORDS.get(verdict, (f"is {verdict}", f"are {verdict}"))
-        if number == total > 1:
-            text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
-            return text.get(verdict, f"all {several}")
-        if number:
-            words.append(f"{number} {several if number > 1 else one}")
-    return listed(words)
-
-
-def counted_once(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that count: no controls, and the same numbers under ``corrected`` only."""
-    again = (claims["same_numbers"] == "yes") & (claims["protocol"] != PROTOCOLS[-1])
-    return of_paper(claims[~again])
-
-
-def count_verdicts(claims: pd.DataFrame, *, once: bool = True) -> dict[str, dict[str, int]]:
-    """Return how many claims have which verdict, by protocol; ``once``: :func:`counted_once`."""
-    counted = counted_once(claims) if once else of_paper(claims)
-    counts = counted.groupby(["protocol", "verdict"]).size()
-    return {
-        protocol: {verdict: int(counts.get((protocol, verdict), 0)) for verdict in VERDICTS}
-        for protocol in PROTOCOLS
-    }
-
-
-def count_discoveries(claims: pd.DataFrame) -> dict[str, tuple[int, int]]:
-    """Return how many claims hold or do not, and how many still do at that false-discovery rate."""
-    claims = counted_once(claims)
-    decided = claims[claims["verdict"].isin(DECIDED)]
-    of_protocol = {name: decided["q"][decided["protocol"] == name] for name in PROTOCOLS}
-    return {name: (len(q), int((q <= FALSE_DISCOVERIES).sum())) for name, q in of_protocol.items()}
-
-
 def signed(number: float, digits: int, effect_of: str) -> str:
     """Return a number, a difference with its sign, the minus as wide as the plus."""
     sign = "+" if effect_of == "difference" else "-"
@@ -256,14 +183,17 @@ def _outcome(
     plotted: Sequence[str],
 ) -> Outcome:
     protocol, verdict = record["protocol"], record["verdict"]
+    look, words = verdict, verdict
+    if record["control_for"]:
+        look, words = _OF_CONTROL.get(verdict, (verdict, verdict))
     if verdict == NOT_RUN:
-        return Outcome(protocol, verdict, verdict)
+        return Outcome(protocol, verdict, words, look)
     run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
-    words = f"{verdict} ({run} of {cases})" if verdict.endswith(_SO_FAR) else verdict
+    words += f" ({run} of {cases})" * verdict.endswith(_SO_FAR)
     reasons = tuple(filter(None, record["gate"].split("; ")))
     if verdict == NOT_APPLICABLE and record["cells"]:
         reasons = (_NEEDS_SCALE, *reasons)
-    common = Outcome(protocol, verdict, words, reasons=reasons)
+    common = Outcome(protocol, verdict, words, look, reasons=reasons)
     if not math.isfinite(record["effect"]):
         return common
     text, digits = effect_and_interval(record)
@@ -272,9 +202,11 @@ def _outcome(
     if verdict == UNDECIDED:
         basis += [_would_decide(record, digits)]
     if verdict in DECIDED:
-        levels = (
-            f"{name} {_level(record[name])}".replace(" ", "\N{NO-BREAK SPACE}") for name in "pq"
-        )
+        levels = [
+            f"{name} {_level(record[name])}".replace(" ", "\N{NO-BREAK SPACE}")
+            for name in "pq"
+            if math.isfinite(record[name])  # controls have no q
+        ]
         basis += [", ".join(levels)]
     ends = [record[column] for column in plotted]
     plot: dict[str, Any] = dict(zip(plotted, (_place(end, *scale) for end in ends), strict=True))
@@ -288,10 +220,10 @@ def _outcome(
         cases=f"{'mean of ' * is_mean}{run} of {cases} case{'s' * (cases > 1)}",
         n=record["n"],
         seeds=f"{seeds or 'no'} seed{'s' * (seeds != '1')}",
-        distance=_distance(record, digits),
-        basis="; ".join(basis),
+        reported=_signed_or_none(record["reported_here"], record["effect_of"]),
+        basis="; ".join(filter(None, basis)),
         unit=unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric)),
-        q=_level(record["q"]).removeprefix("= ") if verdict in DECIDED else "",
+        q=_level(record["q"]).removeprefix("= ") if math.isfinite(record["q"]) else "",
         is_weak=verdict in DECIDED and record["q"] > FALSE_DISCOVERIES,
         controls=tuple((name, sentences.get(name, name)) for name in record["in_control"].split()),
         plot=plot | {"ticks": _ticks(*scale)},
@@ -324,28 +256,31 @@ def _bracketed(difference: str) -> str:
 
 
 def _basis(text: str) -> str:
-    """Return what an interval is over, of ``seed- and item-level CI, 2 seeds``."""
+    """Return what an interval is over, of ``item-level CI``; nothing if over seeds and items."""
     sources, is_interval, _ = text.partition("-level CI")
     words = [_SOURCES.get(source, source) for source in sources.split("- and ")]
-    return f"interval over {' and '.join(words)}" if is_interval else "no interval"
+    if words == ["seeds", "test items"]:  # as of most effects
+        return ""
+    return f"interval over {' and '.join(words)} only" if is_interval else "no interval"
 
 
 def _level(number: float) -> str:
     return f"= {number:.2g}" if number >= 1e-4 else "< .0001"
 
 
-def _distance(record: Mapping[str, Any], digits: int) -> str:
-    difference = record["effect"] - record["reported"]
-    return "" if math.isnan(difference) else signed(difference, digits, "difference")
+def _signed_or_none(number: float, effect_of: str) -> str:
+    return "" if math.isnan(number) else signed(number, _DIGITS, effect_of)
 
 
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     if math.isnan(record["detectable"]):
         return "half of the cases that were run refute the claim, half do not"
     seeds = record["seeds_to_decide"]
-    text = f"{seeds:.0f} seed{'s' * (seeds > 1)} would" if seeds > 0 else "no number of seeds would"
-    distance = f"{record['detectable']:.{digits}f}"
-    return f"this run decides effects that lie {distance} from the border; {text} decide this one"
+    others = f"{seeds:.0f} seed{'s' * (seeds > 1)}" if seeds > 0 else ""
+    if math.isinf(record["detectable"]):
+        return f"no effect is large enough for this run; needs {others or 'more test items'}"
+    distance = f"an effect {record['detectable']:.{digits}f} from the border"
+    return f"needs {distance}{f', or {others}' if others else '; more seeds do not help'}"
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:

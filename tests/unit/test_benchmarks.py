@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"common"})
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_it_runs_in_its_smallest_form(repository: Path, name: str) -> None:
     command = [str(ROOT / f"benchmarks/{name}.py"), "--smallest"]

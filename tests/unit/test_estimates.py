@@ -329,6 +329,12 @@ def test_what_is_detectable_is_decided_in_four_of_five_runs() -> None:
     assert np.mean([holds[right] for right in drawn]) == pytest.approx(0.8, abs=0.03)
 
 
+def test_few_items_decide_no_possible_level() -> None:
+    for items, is_decided in ((4, False), (400, True)):
+        found = estimate({key("adjusted"): 1.0}, {key("adjusted"): Measured({None: 50.0}, items)})
+        assert math.isfinite(found.detectable(Expected(above=50), 0.05)) == is_decided
+
+
 def test_what_is_detectable_of_a_correlation_is_on_fishers_scale() -> None:
     name = key("original", metric="spearman_cross_lingual_gap_vs_similarity")
     found = estimate({name: 1.0}, {name: Measured({None: 0.4}, 17)})

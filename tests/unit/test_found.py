@@ -13,7 +13,7 @@ COLUMNS = [
     ["holds", "holds so far"],
     ["does not hold", "does not hold so far"],
     ["undecided"],
-    ["not applicable", "not replicated"],
+    ["not applicable", "too few seeds"],
     ["not run"],
 ]
 
@@ -49,3 +49,9 @@ def test_counts_are_those_of_the_published_claims() -> None:
         counts = of_paper["verdict"].value_counts()
         row = [str(sum(counts.get(name, 0) for name in names)) for names in COLUMNS]
         assert f"| {paper} | {' | '.join(row)} |" in PAGE
+
+
+def test_no_id_of_a_published_page_occurs_twice() -> None:
+    for page in sorted((ROOT / "docs/results").glob("**/*.html")):
+        ids = re.findall(r'\sid="([^"]+)"', page.read_text(encoding="utf-8"))
+        assert len(ids) == len(set(ids)), page

@@ -12,6 +12,7 @@ from toy_results import PAPER, finished_run
 from toy_scorecard import ADJUSTED, CONTINUAL, CONTRASTS, NAMES, ORIGINAL, TITLES, score, seeds
 
 from mbert_atlas.files import write_json
+from mbert_atlas.scorecard.counts import count_discoveries, count_verdicts, finding
 from mbert_atlas.scorecard.front import write_claims, write_index
 from mbert_atlas.scorecard.interactive import write_library
 from mbert_atlas.scorecard.pages import write_page
@@ -27,7 +28,7 @@ from mbert_atlas.scorecard.verdicts import (
     UNDECIDED,
     read_verdicts,
 )
-from mbert_atlas.scorecard.views import count_discoveries, count_verdicts, finding, unit
+from mbert_atlas.scorecard.views import unit
 
 TOY = Setting("demo", False, "on <truncated> data", {"ru": "Russian"})
 
@@ -91,6 +92,17 @@ def test_a_sentence_counts_headline_claims(
     corrected: list[str], published: list[str], sentence: str
 ) -> None:
     assert finding(judged(corrected, published)) == sentence
+
+
+def test_a_second_sentence_counts_what_else_holds_or_does_not() -> None:
+    claims = judged([HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED], [HOLDS] * 4)
+    claims.loc[claims["id"] != "claim0", "headline"] = ""
+    assert finding(claims) == (
+        "Of 1 headline claim 1 holds, under both protocols. Of 4 others 1 holds and 1 does not hold"
+        " under corrected; 3 hold under published."
+    )
+    claims["verdict"] = HOLDS
+    assert finding(claims).endswith("Of 4 others 4 hold under each protocol.")
 
 
 def test_the_sentence_says_what_controls_show() -> None:

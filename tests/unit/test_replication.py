@@ -203,7 +203,7 @@ def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
     page = page_of(WORLD)
     assert page.count("Adjustment helps.") >= 3  # table, section, mark
     assert page.count("+10.0 [+") == page.count("✓ holds</span> under both protocols") == 1
-    assert page.count("ours − the paper's: +11.0") == 1  # in the paper's numbers, -1
+    assert page.count('<span class="soft">the paper: −1.00</span>') == 1
     folded = page.partition("<summary>1 claim that was not run</summary>")[2]
     assert '<li id="never">So. ' in folded.partition("</details>")[0]
     assert '<a href="#table1">Table 1</a></li>' in page.partition("</nav>")[0]
@@ -330,7 +330,47 @@ def test_verdicts_have_their_scope(
     better, _ = claim_views(claims.assign(**row, seeds_to_decide=1, detectable=2.0), WORLD)
     first = better.outcomes[0]
     assert (first.words, first.scope) == (words, scope)
-    assert ("1 seed would decide" in first.basis) == (verdict == "undecided")
+    assert (first.basis == "needs an effect 2.0 from the border, or 1 seed") == (
+        verdict == "undecided"
+    )
+
+
+@pytest.mark.parametrize(
+    ("detectable", "seeds", "text"),
+    [
+        (2.0, 3, "needs an effect 2.0 from the border, or 3 seeds"),
+        (2.0, float("nan"), "needs an effect 2.0 from the border; more seeds do not help"),
+        (float("inf"), 3, "no effect is large enough for this run; needs 3 seeds"),
+        (float("inf"), float("nan"), "no effect is large enough for this run; needs more test"),
+    ],
+)
+def test_undecided_claims_say_what_would_decide_them(
+    claims: pd.DataFrame, detectable: float, seeds: float, text: str
+) -> None:
+    row = {"verdict": "undecided", "detectable": detectable, "seeds_to_decide": seeds}
+    better, _ = claim_views(claims.assign(**row), WORLD)
+    assert better.outcomes[0].basis.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "look", "words"),
+    [
+        ("does not hold", "holds", "passed"),
+        ("holds so far", "does not hold so far", "not passed so far (1 of 4)"),
+        ("undecided", "undecided", "undecided"),
+        ("not run", "not run", "not run"),
+    ],
+)
+def test_a_control_that_does_not_hold_is_passed_and_has_no_q(
+    claims: pd.DataFrame, verdict: str, look: str, words: str
+) -> None:
+    row = {"verdict": verdict, "control_for": "never", "q": float("nan"), "cases": 4}
+    better, _ = claim_views(claims.assign(**row, p=0.01, detectable=1, seeds_to_decide=3), WORLD)
+    first = better.outcomes[0]
+    assert (first.look, first.words, first.q, first.is_weak) == (look, words, "", False)
+    assert "q" not in first.basis
+    of_paper, _ = claim_views(claims.assign(**row | {"control_for": ""}), WORLD)
+    assert of_paper.outcomes[0].look == verdict
 
 
 @pytest.mark.parametrize(("q", "weak"), [(0.05, False), (0.12, True), (float("nan"), False)])
@@ -378,11 +418,15 @@ def test_controls_are_apart_and_mark_what_they_show(
         *[("better", "✓⚠")] * 2
     ]
     assert summary.count(">1 holds<") == 2
-    assert "the paper has no numbers" not in page.partition('<h2 id="controls">')[2]
+    _, heading, ours = page.partition('<h2 id="our-controls">')
+    assert heading
+    assert "no number in the paper" not in ours
     table, _, controls = rest.partition("Controls (ours)</h2>")
     assert '<tr id="better"' in table
     assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>') == 1
     assert '<tr id="never"' in controls
+    assert "✗ not passed<" in controls
+    assert "1 claim and 1 control: " in controls
     assert '<tr id="never"' not in table
     assert "So.</a> <span" in controls  # in the section of its table
 

@@ -19,8 +19,8 @@ from mbert_atlas.scorecard.verdicts import (
     HOLDS,
     HOLDS_SO_FAR,
     NOT_APPLICABLE,
-    NOT_REPLICATED,
     NOT_RUN,
+    TOO_FEW_SEEDS,
     UNDECIDED,
     corrected,
     in_scope,
@@ -302,6 +302,23 @@ def test_the_effect_in_the_papers_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cells", "over", "reported_here"),
+    [
+        ((54, 52, 60), "every", -1),  # limited by Hindi
+        ((52, 54, 60), "every", 2),  # by Russian
+        ((54, 54, 52), "every", math.nan),  # by a language that the paper lacks
+        ((54, 52, 60), "some", math.nan),
+    ],
+)
+def test_the_papers_number_next_to_an_effect_is_of_the_same_cells(
+    tmp_path: Path, cells: tuple[float, ...], over: str, reported_here: float
+) -> None:
+    row = rows(tmp_path, cells_with(*cells), over=over)
+    assert row["reported"] == pytest.approx({"every": -1, "some": 2}[over])
+    assert row["reported_here"] == pytest.approx(reported_here, nan_ok=True)
+
+
+@pytest.mark.parametrize(
     ("plus", "minus", "kind", "expected"),
     [
         ("adjusted", "", "level", "above 1"),
@@ -328,7 +345,7 @@ def test_a_missing_side_is_not_run(tmp_path: Path) -> None:
 def test_numbers_of_one_seed_without_any_second_are_not_replicated(tmp_path: Path) -> None:
     cells = {key("adjusted"): measured(90), key("original"): measured(50)}
     row = rows(tmp_path, cells)
-    assert row["verdict"] == NOT_REPLICATED
+    assert row["verdict"] == TOO_FEW_SEEDS
     assert row["effect"] == 40
     assert math.isnan(row["low"])
     again = cells | {key("replayed"): measured(50, 51), key("replayed", "hi"): measured(50, 52)}
@@ -337,7 +354,7 @@ def test_numbers_of_one_seed_without_any_second_are_not_replicated(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("classes", "verdict"),
-    [({}, HOLDS), ({"condition": {"static": ["other0", "other1"]}}, NOT_REPLICATED)],
+    [({}, HOLDS), ({"condition": {"static": ["other0", "other1"]}}, TOO_FEW_SEEDS)],
 )
 def test_the_spread_of_another_kind_of_model_says_nothing(
     tmp_path: Path, classes: dict[str, Any], verdict: str

@@ -1,0 +1,116 @@
+"""How many claims have which verdict, as numbers and as sentences."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.labels import listed
+from mbert_atlas.scorecard.verdicts import (
+    DECIDED,
+    DOES_NOT_HOLD,
+    FAILS_SO_FAR,
+    HOLDS,
+    HOLDS_SO_FAR,
+    NOT_RUN,
+    TOO_FEW_SEEDS,
+    VERDICTS,
+)
+
+FALSE_DISCOVERIES = 0.05
+_WORDS = {  # of one and of several; others are "is undecided", "are undecided", ...
+    HOLDS: ("holds", "hold"),
+    HOLDS_SO_FAR: ("holds so far", "hold so far"),
+    DOES_NOT_HOLD: ("does not hold", "do not hold"),
+    FAILS_SO_FAR: ("does not hold so far", "do not hold so far"),
+    TOO_FEW_SEEDS: ("has too few seeds", "have too few seeds"),
+    NOT_RUN: ("was not run", "were not run"),
+}
+
+
+def of_paper(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims without controls, which are ours."""
+    return claims[claims["control_for"] == ""]
+
+
+def headlines(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the headline claims of a paper; all of its claims, if it has none."""
+    claims = of_paper(claims)
+    chosen = claims[claims["headline"] == "yes"]
+    return claims if chosen.empty else chosen
+
+
+def finding(claims: pd.DataFrame) -> str:
+    """Return the verdicts on the headline claims of a paper as a sentence or two.
+
+    ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided, under both protocols.`` What
+    else holds or does not follows. A paper without headline claims is described by all.
+    """
+    counted = headlines(claims)
+    kind = "headline claim" if (counted["headline"] == "yes").any() else "claim"
+    total = counted["id"].nunique()
+    kinds = f"{total} {kind}{'s' if total > 1 else ''}"
+    if (counted["verdict"] == NOT_RUN).all():
+        return f"None of {kinds} was run."
+    published, corrected = (
+        _in_words(counts, total) for counts in count_verdicts(counted, once=False).values()
+    )
+    if (counted.groupby("id")["verdict"].nunique() == 1).all():
+        text = f"Of {kinds} {corrected}, under both protocols"
+    elif published == corrected:
+        text = f"Of {kinds} {corrected} under each protocol, but not the same ones"
+    else:
+        text = f"Of {kinds} {corrected} under corrected; {published} under published"
+    number = counted["id"][counted["in_control"] != ""].nunique()
+    text += "." + (f" {number} of them also in a control of ours." if number else "")
+    return " ".join(filter(None, [text, _of_others(of_paper(claims), counted)]))
+
+
+def _of_others(claims: pd.DataFrame, counted: pd.DataFrame) -> str:
+    """Return how many claims other than those counted hold or do not, by protocol."""
+    others = claims[~claims["id"].isin(counted["id"])]
+    decided = count_verdicts(others[others["verdict"].isin(DECIDED)], once=False)
+    texts = {name: _in_words(counts, 0) for name, counts in decided.items()}
+    if not any(texts.values()):
+        return ""
+    total = others["id"].nunique()
+    published, corrected = (texts[name] or "none is decided" for name in PROTOCOLS)
+    if published == corrected:
+        return f"Of {total} other{'s' * (total > 1)} {corrected} under each protocol."
+    return f"Of {total} others {corrected} under corrected; {published} under published."
+
+
+def _in_words(counts: Mapping[str, int], total: int) -> str:
+    words = []
+    for verdict, number in counts.items():
+        one, several = _WORDS.get(verdict, (f"is {verdict}", f"are {verdict}"))
+        if number == total > 1:
+            text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
+            return text.get(verdict, f"all {several}")
+        if number:
+            words.append(f"{number} {several if number > 1 else one}")
+    return listed(words)
+
+
+def counted_once(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that count: no controls, and the same numbers under ``corrected`` only."""
+    again = (claims["same_numbers"] == "yes") & (claims["protocol"] != PROTOCOLS[-1])
+    return of_paper(claims[~again])
+
+
+def count_verdicts(claims: pd.DataFrame, *, once: bool = True) -> dict[str, dict[str, int]]:
+    """Return how many claims have which verdict, by protocol; ``once``: :func:`counted_once`."""
+    counted = counted_once(claims) if once else of_paper(claims)
+    counts = counted.groupby(["protocol", "verdict"]).size()
+    return {
+        protocol: {verdict: int(counts.get((protocol, verdict), 0)) for verdict in VERDICTS}
+        for protocol in PROTOCOLS
+    }
+
+
+def count_discoveries(claims: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Return how many claims hold or do not, and how many still do at that false-discovery rate."""
+    claims = counted_once(claims)
+    decided = claims[claims["verdict"].isin(DECIDED)]
+    of_protocol = {name: decided["q"][decided["protocol"] == name] for name in PROTOCOLS}
+    return {name: (len(q), int((q <= FALSE_DISCOVERIES).sum())) for name, q in of_protocol.items()}
