@@ -57,7 +57,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """The cells of one kind of an artifact, laid out; pages ask for each property in every cell."""
+    """The cells of one kind of an artifact, laid out; pages read each property in every cell."""
 
     kind: str  # value, claim or extra
     common: dict[str, str]  # texts of the facets that are the same for all cells
