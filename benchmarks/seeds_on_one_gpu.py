@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--at-once", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument("--examples", type=int, default=8_192)
     parser.add_argument("--train", type=int, help="be one of the seeds")
-    options = common.parse(parser, at_once=[1], examples=12)
+    options = common.parse(parser, at_once=[1, 2], examples=12)
     if options.train is not None:
         train(options)
         return

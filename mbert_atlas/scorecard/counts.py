@@ -74,10 +74,11 @@ def _of_others(claims: pd.DataFrame, counted: pd.DataFrame) -> str:
     if not any(texts.values()):
         return ""
     total = others["id"].nunique()
+    kinds = f"{total} other{'s' * (total > 1)}"
     published, corrected = (texts[name] or "none is decided" for name in PROTOCOLS)
     if published == corrected:
-        return f"Of {total} other{'s' * (total > 1)} {corrected} under each protocol."
-    return f"Of {total} others {corrected} under corrected; {published} under published."
+        return f"Of {kinds} {corrected} under each protocol."
+    return f"Of {kinds} {corrected} under corrected; {published} under published."
 
 
 def _in_words(counts: Mapping[str, int], total: int) -> str:

@@ -55,7 +55,7 @@ class Outcome:
     basis: str = ""  # of the interval unless it is over seeds and items, and what would decide
     unit: str = ""  # of the effect, with the metric unless the case names it
     reported: str = ""  # the effect in the paper's numbers of the same cells, if it has them
-    q: str = ""  # of a claim that holds or does not
+    q: str = ""  # of a claim of the paper that holds or does not
     is_weak: bool = False  # the verdict does not remain at a false-discovery rate of 5%
     reasons: tuple[str, ...] = ()  # why it is not applicable, or cases do not count
     controls: tuple[tuple[str, str], ...] = ()  # ids and sentences of those that show it, too
@@ -208,6 +208,7 @@ def _outcome(
             if math.isfinite(record[name])  # controls have no q
         ]
         basis += [", ".join(levels)]
+    has_q = verdict in DECIDED and math.isfinite(record["q"])
     ends = [record[column] for column in plotted]
     plot: dict[str, Any] = dict(zip(plotted, (_place(end, *scale) for end in ends), strict=True))
     plot |= {"zero": _place(0.0, *scale) if scale[0] < 0 < scale[1] else None}
@@ -223,8 +224,8 @@ def _outcome(
         reported=_signed_or_none(record["reported_here"], record["effect_of"]),
         basis="; ".join(filter(None, basis)),
         unit=unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric)),
-        q=_level(record["q"]).removeprefix("= ") if math.isfinite(record["q"]) else "",
-        is_weak=verdict in DECIDED and record["q"] > FALSE_DISCOVERIES,
+        q=_level(record["q"]).removeprefix("= ") if has_q else "",
+        is_weak=has_q and record["q"] > FALSE_DISCOVERIES,
         controls=tuple((name, sentences.get(name, name)) for name in record["in_control"].split()),
         plot=plot | {"ticks": _ticks(*scale)},
     )

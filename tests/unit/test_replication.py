@@ -24,7 +24,7 @@ from mbert_atlas.scorecard.front import write_index
 from mbert_atlas.scorecard.pages import write_replication
 from mbert_atlas.scorecard.prose import bullets, table_rows
 from mbert_atlas.scorecard.templates import FigureLink, Setting, expected_extreme
-from mbert_atlas.scorecard.verdicts import verdicts
+from mbert_atlas.scorecard.verdicts import DECIDED, verdicts
 from mbert_atlas.scorecard.views import claim_views
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
@@ -369,8 +369,10 @@ def test_a_control_that_does_not_hold_is_passed_and_has_no_q(
     first = better.outcomes[0]
     assert (first.look, first.words, first.q, first.is_weak) == (look, words, "", False)
     assert "q" not in first.basis
-    of_paper, _ = claim_views(claims.assign(**row | {"control_for": ""}), WORLD)
+    row |= {"control_for": "", "q": 0.02}
+    of_paper, _ = claim_views(claims.assign(**row, p=0.01, detectable=1, seeds_to_decide=3), WORLD)
     assert of_paper.outcomes[0].look == verdict
+    assert bool(of_paper.outcomes[0].q) == (verdict in DECIDED)
 
 
 @pytest.mark.parametrize(("q", "weak"), [(0.05, False), (0.12, True), (float("nan"), False)])
