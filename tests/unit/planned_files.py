@@ -8,6 +8,7 @@ files that only one paper has are in ``tests/papers/<paper>/planned_files.py``.
 import pickle
 import re
 import runpy
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from configs import ROOT
+import pytest
+from configs import LANGUAGES, ROOT
+from once import once
 
-from mbert_atlas import schemas
+from mbert_atlas import papers, schemas
 from mbert_atlas.analysis.distances import summarise
 from mbert_atlas.analysis.measurements import resamples_path, write_measurements
 from mbert_atlas.analysis.scoring import scoring_of
@@ -77,7 +80,9 @@ class PlannedFiles:
     """The files of a plan, in a folder, made when they are needed."""
 
     def __init__(self, plan: Plan, folder: Path) -> None:
+        """Several processes may share the folder, of which only the first makes measurements."""
         self.plan, self.folder = plan, folder
+        self._contents = Path(tempfile.mkdtemp(dir=folder))
         self._places: dict[str, str] = {}
         self._by_content: dict[bytes, str] = {}
         for file in sorted((ROOT / "tests/papers").glob("*/planned_files.py")):
@@ -119,9 +124,21 @@ class PlannedFiles:
             raise KeyError(f"no function in {__name__}.WRITERS returns the content of {path}")
         key = pickle.dumps(content)
         if key not in self._by_content:
-            self._by_content[key] = str(self.folder / f"{len(self._by_content)}")
+            self._by_content[key] = str(self._contents / f"{len(self._by_content)}")
             _write(content, Path(self._by_content[key]))
         return self._by_content[key]
+
+
+def paper_preset(factory: pytest.TempPathFactory) -> PlannedFiles:
+    """The files of the paper preset, with all measurements."""
+    plan = Plan(papers.load([], ROOT), LANGUAGES, home=ROOT)
+
+    def make(folder: Path) -> None:
+        files = PlannedFiles(plan, folder)
+        for key in plan.measurements:
+            files.measurement(key)
+
+    return PlannedFiles(plan, once(factory, "paper-preset", make))
 
 
 def _first_seeds(cells: Sequence[Cell]) -> list[Cell]:

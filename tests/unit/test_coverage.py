@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import untrained
 from configs import CODES, LANGUAGES, ROOT
-from planned_files import PlannedFiles
+from planned_files import PlannedFiles, paper_preset
 
 from mbert_atlas import papers
 from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
@@ -25,15 +25,13 @@ MOST_LISTED = 30
 
 
 def measured(
-    folder: Path, *overlays: Path, artifacts: set[str] | None = None
+    files: PlannedFiles, artifacts: set[str] | None = None
 ) -> dict[str, dict[Key, Measured]]:
-    """What the paper preset (or some artifacts of it, ``paper/name``) measures, by protocol."""
-    plan = Plan(papers.load(overlays, ROOT), LANGUAGES, home=ROOT)
-    files = PlannedFiles(plan, folder)
+    """What a plan (or some artifacts of it, ``paper/name``) measures, by protocol."""
     paths = [
         files.measurement(key)
-        for key, (paper, artifact) in plan.artifact_of.items()
-        if key in plan.measurements
+        for key, (paper, artifact) in files.plan.artifact_of.items()
+        if key in files.plan.measurements
         if artifacts is None or f"{paper}/{artifact.name}" in artifacts
     ]
     return measured_cells(paths)
@@ -41,7 +39,7 @@ def measured(
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[Key, Measured]]:
-    return measured(tmp_path_factory.mktemp("planned"))
+    return measured(paper_preset(tmp_path_factory))
 
 
 def listed() -> list[CellLine]:
@@ -73,7 +71,8 @@ def test_numbers_that_need_a_file_of_the_config_are_measured_with_it(tmp_path: P
     assert needed
     for name, keys in needed.items():
         artifacts = {"/".join(key[:2]) for key in keys}
-        cells = measured(tmp_path, ROOT / name, artifacts=artifacts)
+        plan = Plan(papers.load([ROOT / name], ROOT), LANGUAGES, home=ROOT)
+        cells = measured(PlannedFiles(plan, tmp_path), artifacts)
         assert all(keys <= some.keys() for some in cells.values())
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import conllu
 import pytest
+from configs import TINY_SIZES
 from reading import read_table
 
 from mbert_atlas.config.miniature import MiniatureSizes
@@ -28,11 +29,7 @@ from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.writing import write_miniature, written_names
 
 LANGUAGES = ["en", "es", "bg", "hi", "ar", "zh"]
-SIZES = MiniatureSizes(
-    **{"wikipedia_pages": 6, "stories": 20, "bitext_sentences": 120, "gold_sentences": 20},
-    **{"ud_train": 30, "ud_dev": 8, "ud_test": 12, "nli_train": 90, "nli_test": 45},
-    **{"ner_train": 40, "ner_test": 15, "qa_train": 30, "qa_test": 9},
-)
+SIZES = MiniatureSizes(**TINY_SIZES)
 TOGETHER = ("xnli/", "mlqa/", "tydiqa/", "wikiann/", "wikipedia/", "cc100/", "xquad/", "wals/")
 """Files that hold several languages, code-switched tokens, or answers unique in all languages."""
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from configs import LANGUAGES, ROOT
+from configs import ROOT
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from planned_files import PlannedFiles
+from planned_files import PlannedFiles, paper_preset
 
 from mbert_atlas import papers
 from mbert_atlas.analysis.measurements import read_measurements
@@ -27,7 +27,7 @@ from mbert_atlas.figures.reported import (
     reported_note,
     with_reported,
 )
-from mbert_atlas.plan.plan import READ_OFF, Plan
+from mbert_atlas.plan.plan import READ_OFF
 from mbert_atlas.plan.plan import REPORTED as FILE
 from mbert_atlas.scorecard.intervals import draw
 
@@ -163,8 +163,7 @@ def expected(name: str, reported: pd.DataFrame) -> list[float]:
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> PlannedFiles:
-    plan = Plan(papers.load([], ROOT), LANGUAGES, home=ROOT)
-    return PlannedFiles(plan, tmp_path_factory.mktemp("planned"))
+    return paper_preset(tmp_path_factory)
 
 
 @pytest.mark.parametrize("paper", papers.names())

@@ -1,5 +1,6 @@
 """Snakemake in a copy of the repository: its plan, its output, its results."""
 
+import json
 import os
 import re
 import shutil
@@ -8,23 +9,21 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+from configs import TINY_SIZES
 
 import forked
 
 ROOT = Path(__file__).parents[2]
 DEMO = ["--configfile", "config/demo.yaml"]
 # Over the demo's preset: few synthetic texts in two languages, and no paper.
-TINY = """
+TINY = f"""
 papers: []
-miniature:
-  languages: [en, ru]
-  lending: [en, ru]
-  sizes: {stories: 40, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
+miniature: {{languages: [en, ru], lending: [en, ru], sizes: {json.dumps(TINY_SIZES)}}}
 datasets:
-  xnli: {languages: [en, ru]}
-  wikipedia: {languages: [en, ru]}
-  stories: {languages: [en, ru]}
-  translations: {languages: [ru]}
+  xnli: {{languages: [en, ru]}}
+  wikipedia: {{languages: [en, ru]}}
+  stories: {{languages: [en, ru]}}
+  translations: {{languages: [ru]}}
 """
 
 
@@ -52,6 +51,9 @@ def snakemake(folder: Path, *arguments: str, timeout: float = 120) -> subprocess
 
 def python(folder: Path, *arguments: str, typed: str = "", timeout: float = 600):
     """Run Python there, on the package of that copy."""
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    if arguments[0] == "-m" and not typed:
+        return forked.run(folder, arguments, environment, timeout)
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -59,7 +61,7 @@ def python(folder: Path, *arguments: str, typed: str = "", timeout: float = 600)
         capture_output=True,
         text=True,
         timeout=timeout,
-        env={**os.environ, "PYTHONPATH": str(folder)},
+        env=environment,
     )
 
 

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from configs import TINY_SIZES
 
 from clone import failed, said, snakemake, succeeded
 from mbert_atlas.config.miniature import MiniatureSizes
@@ -33,17 +34,7 @@ BITEXT_OUT, XNLI_OUT = "data/wikimatrix/ru.parquet", "data/xnli.parquet"
 def world(tmp_path_factory):
     """A small miniature, to be used as a mirror."""
     folder = tmp_path_factory.mktemp("mirror") / "mirror"
-    sizes = MiniatureSizes(
-        wikipedia_pages=5,
-        bitext_sentences=60,
-        gold_sentences=8,
-        ud_train=20,
-        ud_dev=2,
-        ud_test=2,
-        nli_train=30,
-        nli_test=12,
-    )
-    write_miniature(folder, ["en", "es", "ru", "hi"], 1, sizes)
+    write_miniature(folder, ["en", "es", "ru", "hi"], 1, MiniatureSizes(**TINY_SIZES))
     return folder
 
 

@@ -12,6 +12,7 @@ import time
 import pytest
 from axe import check, needs_axe
 
+import forked
 from clone import ROOT
 
 pytestmark = pytest.mark.workflow
@@ -72,22 +73,19 @@ LINES = [
 ]
 
 
-def start(folder, *arguments, output=subprocess.PIPE):
-    """Start Snakemake there; its output goes to a pipe or a terminal."""
+WORDS = ["-m", "snakemake", "--cores", "1"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+
+
+def start(folder, *arguments):
     (folder / "Snakefile").write_text(SNAKEFILE)
-    return subprocess.Popen(
-        [sys.executable, "-m", "snakemake", "--cores", "1", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
-        stdout=output,
-        stderr=subprocess.STDOUT if output == subprocess.PIPE else output,
-    )
+    return forked.Program(folder, [*WORDS, *arguments], ENVIRONMENT, together=True)
 
 
 def shown(folder, *arguments):
-    """Exit status and the lines that a run shows in a pipe."""
+    """Exit status and the lines that a run shows without a terminal."""
     process = start(folder, *arguments)
-    printed = process.communicate(timeout=300)[0].decode()
+    printed, _ = process.communicate(timeout=300)
     assert "\x1b" not in printed
     assert "\r" not in printed
     return process.returncode, printed.splitlines()
@@ -153,7 +151,10 @@ def test_a_page_passes_an_accessibility_check(tmp_path, dark):
 def test_a_terminal_has_a_bar_with_the_remaining_time(tmp_path):
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    process = start(tmp_path, output=theirs)
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    streams = {"stdout": theirs, "stderr": theirs}
+    command = [sys.executable, *WORDS]
+    process = subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, **streams)
     os.close(theirs)
     printed = b""
     try:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from clone import ROOT
 
 pytestmark = pytest.mark.workflow
@@ -66,14 +65,9 @@ with set_up(snakemake):
 def start(folder: Path, *arguments: str) -> tuple[int, list[str]]:
     (folder / "Snakefile").write_text(SNAKEFILE)
     (folder / "count_all.py").write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "1", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    words = ["-m", "snakemake", "--cores", "1", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = forked.run(folder, words, environment, timeout=300, together=True)
     return done.returncode, done.stdout.splitlines()
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from clone import DEMO, ROOT, python
 from workflow.rerun import kept
 
@@ -22,13 +22,9 @@ rule make:
 
 
 def snakemake(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "1", *arguments, "--", "made"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    words = ["-m", "snakemake", "--cores", "1", *arguments, "--", "made"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return forked.run(Path.cwd(), words, environment, timeout=300, together=True)
 
 
 @pytest.fixture

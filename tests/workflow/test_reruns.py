@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from once import once
 
 from clone import copy_repository, snakemake, succeeded
 
@@ -49,7 +50,13 @@ def touch(folder, target):
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """A copy of the repository with an empty file or folder for every output of the demo."""
-    folder = copy_repository(tmp_path_factory.mktemp("reruns"))
+    made = once(tmp_path_factory, "reruns", _make_results)
+    copy = tmp_path_factory.mktemp("reruns") / "repository"  # tests edit it
+    return shutil.copytree(made, copy, symlinks=True)
+
+
+def _make_results(folder):
+    copy_repository(folder)
     output = succeeded(snakemake(folder, "all", "-n", "--forceall", *OPTIONS))
     for names in re.findall(r"^    output: (.*)$", output, re.M):
         for path in (folder / name for name in names.split(", ")):
@@ -57,7 +64,6 @@ def results(tmp_path_factory):
             path.touch() if path.suffix else path.mkdir()
     touch(folder, "all")
     assert planned(folder) == {}
-    return folder
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import forked
 from clone import ROOT
 from workflow.slurm import CHECKED_WITH, reason
 
@@ -103,25 +103,19 @@ _AWAY = "sbatch: error: Unable to contact slurm controller (connect failure)"
 class _Folder:
     path: Path
 
-    def start(self, *arguments: str, path: str = "", outer: str = "") -> subprocess.Popen[str]:
+    def start(self, *arguments: str, path: str = "", outer: str = "") -> forked.Program:
         options = "--executor slurm --jobs 9 --retries 1 --slurm-jobname-prefix atlas"
         options += " --slurm-init-seconds-before-status-checks 2 --slurm-no-requeue"
         options += " --slurm-status-command squeue --latency-wait 1 --default-resources"
         programs = self.path / "programs"
-        return subprocess.Popen(
-            [sys.executable, "-m", "snakemake", *options.split(), "slurm_account=a", *arguments],
-            cwd=self.path,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(ROOT),
-                "PATH": path or f"{programs}:{os.environ['PATH']}",
-                **({"SLURM_JOB_ID": outer} if outer else {}),
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "PATH": path or f"{programs}:{os.environ['PATH']}",
+            **({"SLURM_JOB_ID": outer} if outer else {}),
+        }
+        words = ["-m", "snakemake", *options.split(), "slurm_account=a", *arguments]
+        return forked.Program(self.path, words, environment, together=True)
 
     def run(self, *arguments: str, path: str = "", outer: str = "") -> tuple[int, str]:
         process = self.start(*arguments, path=path, outer=outer)

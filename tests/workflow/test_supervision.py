@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import defaultdict
 from contextlib import suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from clone import ROOT
 from workflow import supervision
 from workflow.supervision import growth, short_of
@@ -81,18 +81,9 @@ class Start:
     """Snakemake in a folder, alone in its process group."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(folder)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-            # What was started in the background of a script ignores it.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
+        words = ["-m", "snakemake", "--cores", "1", *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(folder)}
+        self.process = forked.Program(folder, words, environment, together=True)
 
     def end(self) -> tuple[int, str]:
         said, _ = self.process.communicate(timeout=300)

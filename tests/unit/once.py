@@ -1,0 +1,22 @@
+"""What several processes of one run of the tests need, made by the first of them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder of which ``make`` makes the content; nobody may change it."""
+    root = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    folder, partial = root / name, root / f"{name}.part"
+    with FileLock(root / f"{name}.lock"):
+        if not folder.exists():
+            partial.mkdir()
+            make(partial)
+            partial.rename(folder)
+    return folder
