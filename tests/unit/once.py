@@ -1,11 +1,11 @@
 """What several processes of one run of the tests need, made by the first of them."""
 
+import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 
 def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -14,7 +14,8 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
     folder, partial = root / name, root / f"{name}.part"
-    with FileLock(root / f"{name}.lock"):
+    with (root / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             partial.mkdir()
             make(partial)
