@@ -175,7 +175,10 @@ class _Writer:
         rng, parts = self.rng, []
         for token in sentence.tokens:
             form = token.form
-            if token.stop == token.start + 1 and sentence.upos[token.start] in ("NOUN", "PROPN"):
+            if token.stop == token.start + 1 and sentence.words[token.start].upos in (
+                "NOUN",
+                "PROPN",
+            ):
                 chance = rng.random()
                 if chance < 0.1:
                     form = f"[[{rng.choice(self.titles)}|{form}]]"

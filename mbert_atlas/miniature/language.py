@@ -24,7 +24,7 @@ from typing import Any
 from mbert_atlas.miniature import concepts
 from mbert_atlas.miniature.concepts import ADJECTIVES, INTERROGATIVES, KIND, NUMERALS, PRONOUNS
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing
-from mbert_atlas.miniature.sentences import Sentence, Token, Word
+from mbert_atlas.miniature.sentences import Sentence, Word
 from mbert_atlas.miniature.words import PUNCTUATION, UNSPACED, changed, ending, roots, spelled
 
 _CLAUSE_ORDERS = {"SVO": "STCXNVAOMP", "SOV": "STPOMAXNVC", "VSO": "TXNVCASOMP"}
@@ -282,28 +282,9 @@ class Language:
         return self.title(Thing(noun, "indefinite", True))
 
     def finished(self, words: list[Word]) -> Sentence:
-        """Number the words, write contractions together and add the text."""
+        """Capitalise the first word."""
         words[0].form = _capitalised(words[0].form)
-        number = {id(word): index for index, word in enumerate(words, 1)}
-        tokens: list[Token] = []
-        start = 0
-        for stop, word in enumerate(words, 1):
-            if word.joined != "fused":
-                form = "".join(word.form for word in words[start:stop])
-                space = self.spaced and word.joined != "glued" and stop < len(words)
-                tokens.append(Token(form, start, stop, space))
-                start = stop
-        return Sentence(
-            tuple(word.form for word in words),
-            tuple(self.citation(word.concept) if word.concept else word.form for word in words),
-            tuple(word.upos for word in words),
-            tuple(0 if word.head is None else number[id(word.head)] for word in words),
-            tuple(word.relation for word in words),
-            tuple(word.sources for word in words),
-            tuple(tokens),
-            "".join(token.form + " " * token.space_after for token in tokens),
-            self.spaced,
-        )
+        return Sentence(words, self.spaced, self.citation)
 
 
 def _capitalised(form: str) -> str:

@@ -144,7 +144,8 @@ def _span(sentence: Sentence, paths: tuple[str, ...], offset: int) -> Answer:
     """Return the words, and what is between them, whose sources start with one of ``paths``."""
     start, end, position = -1, -1, 0
     for token in sentence.tokens:
-        sources = [source for word in sentence.sources[token.start : token.stop] for source in word]
+        words = sentence.words[token.start : token.stop]
+        sources = [source for word in words for source in word.sources]
         if any(source.startswith(paths) for source in sources):
             start = position if start < 0 else start
             end = position + len(token.form)

@@ -1,7 +1,8 @@
 """Sentences: words with their tree, and for every word the part of the meaning it came from."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, product
 from typing import NamedTuple
 
@@ -29,24 +30,50 @@ class Token(NamedTuple):
     space_after: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Sentence:
-    """A sentence with its tree: all but the tokens and the text has an entry for each word."""
+    """A sentence with its tree. Most are only read as text, so that the rest is made on demand."""
 
-    forms: tuple[str, ...]
-    lemmas: tuple[str, ...]
-    upos: tuple[str, ...]
-    heads: tuple[int, ...]  # counted from 1; 0 is the root
-    relations: tuple[str, ...]
-    sources: tuple[tuple[str, ...], ...]
-    tokens: tuple[Token, ...]
-    text: str
+    words: Sequence[Word]
     spaced: bool  # whether the script puts spaces between words
+    citation: Callable[[str], str]  # the lemma of a concept
+
+    @cached_property
+    def text(self) -> str:
+        """The words as they are written."""
+        parts = [word.form + " " * (self.spaced and not word.joined) for word in self.words]
+        return "".join([*parts[:-1], self.words[-1].form])
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """Words, and what several of them are written as."""
+        tokens, start = [], 0
+        for stop, word in enumerate(self.words, 1):
+            if word.joined != "fused":
+                form = "".join(word.form for word in self.words[start:stop])
+                space = self.spaced and word.joined != "glued" and stop < len(self.words)
+                tokens.append(Token(form, start, stop, space))
+                start = stop
+        return tokens
+
+    def rows(self) -> list[tuple[str, str, str, int, str]]:
+        """Form, lemma, tag, head (counted from 1; 0 is the root) and relation of each word."""
+        number = {id(word): index for index, word in enumerate(self.words, 1)}
+        return [
+            (
+                word.form,
+                self.citation(word.concept) if word.concept else word.form,
+                word.upos,
+                0 if word.head is None else number[id(word.head)],
+                word.relation,
+            )
+            for word in self.words
+        ]
 
     def aligned_units(self) -> list[tuple[str, set[str]]]:
         """Return tokens, or characters where no spaces are put, each with its sources."""
         return [
-            (unit, set(chain(*self.sources[token.start : token.stop])))
+            (unit, set(chain(*(word.sources for word in self.words[token.start : token.stop]))))
             for token in self.tokens
             for unit in ([token.form] if self.spaced else token.form)
         ]
@@ -73,8 +100,7 @@ def conllu(sentence: Sentence, identifier: str, english: str | None = None) -> s
     """Return a sentence in CoNLL-U, with the English that it translates, if any, as a comment."""
     rows = [f"# sent_id = {identifier}", f"# text = {sentence.text}"]
     rows += [] if english is None else [f"# text_en = {english}"]
-    columns = (sentence.forms, sentence.lemmas, sentence.upos, sentence.heads, sentence.relations)
-    words = list(zip(*columns, strict=True))
+    words = sentence.rows()
     for token in sentence.tokens:
         glued = not token.space_after and token is not sentence.tokens[-1]
         misc = "SpaceAfter=No" if glued else "_"

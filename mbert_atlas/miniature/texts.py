@@ -220,7 +220,7 @@ def _multinli_row(language: Language, identifier: str, pair: _Pair) -> str:
         *words, binary = sentence.tokenised().split(" ")
         for word in reversed(words):
             binary = f"( {word} {binary} )"
-        flat = " ".join(map("({} {})".format, sentence.upos, sentence.forms))
+        flat = " ".join(f"({word.upos} {word.form})" for word in sentence.words)
         parses = {f"{name}_binary_parse": binary, f"{name}_parse": f"(ROOT (S {flat}))"}
         row |= {name: sentence.text, **parses}
     return json.dumps(row)

@@ -108,7 +108,7 @@ def order_of(code: str) -> str:
     clause = Clause(Thing("dog", "definite"), "see", Thing("cat", "definite"))
     sentence = MINIATURE_LANGUAGES[code].sentence(Meaning(clause))
     letters = {"nsubj": "S", "root": "V", "obj": "O"}
-    return "".join(letters.get(relation, "") for relation in sentence.relations)
+    return "".join(letters.get(word.relation, "") for word in sentence.words)
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -120,10 +120,9 @@ def test_trees_show_the_typology_of_the_table(
     assert order_of(code) == language.order
     after = Counter[tuple[str, bool]]()
     for sentence in sentences[code]:
-        for index, relation in enumerate(sentence.relations):
-            head = sentence.heads[index] - 1
-            if sentence.upos[head] in ("NOUN", "PROPN"):
-                after[relation, index > head] += 1
+        for index, word in enumerate(sentence.words):
+            if word.head and word.head.upos in ("NOUN", "PROPN"):
+                after[word.relation, index > sentence.words.index(word.head)] += 1
     expected = {
         "case": language.adposition == "post",
         "amod": language.adjective == "NA",
@@ -136,11 +135,12 @@ def test_trees_show_the_typology_of_the_table(
     for relation, is_after in expected.items():
         assert after[relation, is_after] > 5
         assert after[relation, not is_after] == 0
-    relations = Counter(one for sentence in sentences[code] for one in sentence.relations)
+    relations = Counter(one.relation for sentence in sentences[code] for one in sentence.words)
     assert (relations["clf"] > 0) == language.classifiers
     for past in (False, True):  # a past copula is sentences everywhere
         sentence = language.sentence(Meaning(Clause(Thing("dog", "definite"), "big", past=past)))
-        assert ("cop" in sentence.relations) == (language.copula or past)
+        is_said = any(word.relation == "cop" for word in sentence.words)
+        assert is_said == (language.copula or past)
 
 
 def test_contractions_and_written_on_articles_are_multiword_tokens() -> None:
@@ -148,7 +148,7 @@ def test_contractions_and_written_on_articles_are_multiword_tokens() -> None:
     clause = Clause(dog, "walk")
     several = {
         code: [
-            "+".join(sentence.upos[token.start : token.stop])
+            "+".join(word.upos for word in sentence.words[token.start : token.stop])
             for sentence in [MINIATURE_LANGUAGES[code].sentence(Meaning(clause))]
             for token in sentence.tokens
             if token.stop - token.start > 1
@@ -163,7 +163,9 @@ def test_trees_are_valid(code: str, sentences: dict[str, list[Sentence]]) -> Non
     """Our reader raises an error for what is no tree, and the rows spell the text."""
     text = "".join(as_conllu(s, f"s-{n}") for n, s in enumerate(sentences[code]))
     parsed = list(parse_conllu(enumerate(text.removesuffix("\n").split("\n"), 1), code))
-    assert [sentence.forms for sentence in parsed] == [list(s.forms) for s in sentences[code]]
+    assert [sentence.forms for sentence in parsed] == [
+        [word.form for word in s.words] for s in sentences[code]
+    ]
     assert len({tag for sentence in parsed for tag in sentence.upos}) >= 12
     for rows, sentence in zip(conllu.parse(text), sentences[code], strict=True):
         assert rows.metadata["text"] == sentence.text == spelled(rows)
@@ -193,10 +195,12 @@ def test_links_join_words_of_one_concept(code: str, sentences: dict[str, list[Se
         assert links == sorted(set(links))
         ours, theirs = units(one), units(two)
         for i, words in enumerate(ours):
-            concept = concepts.get(one.lemmas[words[0]])
-            if concept is None or one.upos[words[0]] == "DET":
+            _, lemma, tag, *_ = one.rows()[words[0]]
+            concept = concepts.get(lemma)
+            if concept is None or tag == "DET":
                 continue
-            partners = {two.lemmas[w] for k, j in links if k == i for w in theirs[j]}
+            lemmas = [row[1] for row in two.rows()]
+            partners = {lemmas[w] for k, j in links if k == i for w in theirs[j]}
             assert other.citation(concept) in partners
             checked += 1
     assert checked > 500
@@ -242,11 +246,11 @@ def test_foreign_words_come_at_their_rate() -> None:
     own = [languages[1].sentence(meaning) for meaning in meanings]
     mixed = [languages[1].sentence(meaning, foreign) for meaning in meanings]
     changed = [
-        two
-        for before, after in zip(own, mixed, strict=True)
-        for tag, one, two in zip(before.upos, before.forms, after.forms, strict=True)
-        if tag in ("NOUN", "VERB", "ADJ") and one != two
+        after.form
+        for one, two in zip(own, mixed, strict=True)
+        for before, after in zip(one.words, two.words, strict=True)
+        if before.upos in ("NOUN", "VERB", "ADJ") and before.form != after.form
     ]
-    content = sum(tag in ("NOUN", "VERB", "ADJ") for s in own for tag in s.upos)
+    content = sum(word.upos in ("NOUN", "VERB", "ADJ") for s in own for word in s.words)
     assert len(changed) / content == pytest.approx(0.2, abs=0.03)
     assert sum(word.isascii() for word in changed) / len(changed) == pytest.approx(5 / 6, abs=0.08)
