@@ -73,8 +73,9 @@ def _of_others(claims: pd.DataFrame, counted: pd.DataFrame) -> str:
     texts = {name: _in_words(counts, 0) for name, counts in decided.items()}
     if not any(texts.values()):
         return ""
-    total = others["id"].nunique()
+    total, run = (some["id"].nunique() for some in (others, others[others["verdict"] != NOT_RUN]))
     kinds = f"{total} other{'s' * (total > 1)}"
+    kinds += f" {run} {'were' if run > 1 else 'was'} run:" if run < total else ""
     published, corrected = (texts[name] or "none is decided" for name in PROTOCOLS)
     if published == corrected:
         return f"Of {kinds} {corrected} under each protocol."

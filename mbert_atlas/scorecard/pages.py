@@ -220,7 +220,7 @@ def _contents(
     sections = [
         ("claims", "Claims", True),
         ("our-controls", "Controls (ours)", any(view.is_control for view in views)),
-        *((key, artifact_name(key), True) for key in artifacts),
+        *((key, (name := artifact_name(key))[:1].upper() + name[1:], True) for key in artifacts),
         ("training", "Did it learn?", parts["families"]),
         ("protocols", "The two protocols", parts["protocol_rows"]),
         ("deviations", "Deviations", parts["deviations"]),

@@ -55,17 +55,19 @@ class Outcome:
     basis: str = ""  # of the interval unless it is over seeds and items, and what would decide
     unit: str = ""  # of the effect, with the metric unless the case names it
     reported: str = ""  # the effect in the paper's numbers of the same cells, if it has them
+    apart: str = ""  # how far ours is from that
     q: str = ""  # of a claim of the paper that holds or does not
     is_weak: bool = False  # the verdict does not remain at a false-discovery rate of 5%
     reasons: tuple[str, ...] = ()  # why it is not applicable, or cases do not count
-    controls: tuple[tuple[str, str], ...] = ()  # ids and sentences of those that show it, too
+    controls: tuple[tuple[str, str, str], ...] = ()
+    """Ids, sentences and effects of those that show it, too."""
     plot: Mapping[str, Any] | None = None
     """Pixels of its effect, interval, region, ... and ``ticks``, numbers on the scale with text."""
 
     @property
     def scope(self) -> str:
-        """Cases, items and seeds: ``2 of 9 cases, n = 500, 2 seeds``."""
-        return ", ".join(filter(None, [self.cases, self.n and f"n = {self.n}", self.seeds]))
+        """Cases, items and seeds: ``2 of 9 cases, 500 items, 2 seeds``."""
+        return ", ".join(filter(None, [self.cases, self.n and f"{self.n} items", self.seeds]))
 
 
 @dataclass(frozen=True)
@@ -114,10 +116,10 @@ class ClaimView:
 
 
 def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
-    """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect."""
-    columns = ["effect", "low", "high", "above", "below"]
-    columns += ["reported"] if setting.comparable else []
-    sentences = dict(zip(claims["id"], claims["claim"], strict=True))
+    """Prepare the claims of one paper for a page."""
+    columns = ["effect", "low", "high", "above", "below", "reported_here"]
+    rows_of = claims.set_index(["id", "protocol"])
+    shown_by = {key: dict(row) for key, row in rows_of.iterrows()}
     views = []
     for _, rows in claims.groupby("id", sort=False):
         records = [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
@@ -134,7 +136,7 @@ def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
         scale = (min(numbers) - margin, max(numbers) + margin)
         conditions = setting.conditions.get(f"{first['paper']}/{first['artifact']}", {})
         names = {**setting.names, **conditions}
-        outcomes = [_outcome(record, names, sentences, scale, columns) for record in records]
+        outcomes = [_outcome(record, names, shown_by, scale, columns) for record in records]
         contrasts = [
             _bracketed(_named(each, names)) for each in first["contrast"].split("; ") if each
         ]
@@ -178,7 +180,7 @@ def effect_and_interval(record: Mapping[Any, Any]) -> tuple[str, int]:
 def _outcome(
     record: Mapping[str, Any],
     names: Mapping[str, str],
-    sentences: Mapping[str, str],
+    others: Mapping[Any, Mapping[str, Any]],
     scale: tuple[float, float],
     plotted: Sequence[str],
 ) -> Outcome:
@@ -189,7 +191,7 @@ def _outcome(
     if verdict == NOT_RUN:
         return Outcome(protocol, verdict, words, look)
     run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
-    words += f" ({run} of {cases})" * verdict.endswith(_SO_FAR)
+    words += f" ({run} of {cases} cases)" * verdict.endswith(_SO_FAR)
     reasons = tuple(filter(None, record["gate"].split("; ")))
     if verdict == NOT_APPLICABLE and record["cells"]:
         reasons = (_NEEDS_SCALE, *reasons)
@@ -222,11 +224,15 @@ def _outcome(
         n=record["n"],
         seeds=f"{seeds or 'no'} seed{'s' * (seeds != '1')}",
         reported=_signed_or_none(record["reported_here"], record["effect_of"]),
+        apart=_apart(record, digits),
         basis="; ".join(filter(None, basis)),
         unit=unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric)),
         q=_level(record["q"]).removeprefix("= ") if has_q else "",
         is_weak=has_q and record["q"] > FALSE_DISCOVERIES,
-        controls=tuple((name, sentences.get(name, name)) for name in record["in_control"].split()),
+        controls=tuple(
+            (name, others[name, protocol]["claim"], _effect(others[name, protocol]))
+            for name in record["in_control"].split()
+        ),
         plot=plot | {"ticks": _ticks(*scale)},
     )
 
@@ -273,15 +279,28 @@ def _signed_or_none(number: float, effect_of: str) -> str:
     return "" if math.isnan(number) else signed(number, _DIGITS, effect_of)
 
 
+def _apart(record: Mapping[str, Any], digits: int) -> str:
+    """Return how far our effect is from the paper's, as the numbers next to it are rounded."""
+    digits = min(digits, _DIGITS)
+    number = round(record["effect"], digits) - record["reported_here"]
+    return "" if math.isnan(number) else signed(number, digits, "difference")
+
+
+def _effect(record: Mapping[str, Any]) -> str:
+    return effect_and_interval(record)[0].partition(" ")[0]
+
+
 def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     if math.isnan(record["detectable"]):
         return "half of the cases that were run refute the claim, half do not"
     seeds = record["seeds_to_decide"]
     others = f"{seeds:.0f} seed{'s' * (seeds > 1)}" if seeds > 0 else ""
     if math.isinf(record["detectable"]):
-        return f"no effect is large enough for this run; needs {others or 'more test items'}"
-    distance = f"an effect {record['detectable']:.{digits}f} from the border"
-    return f"needs {distance}{f', or {others}' if others else '; more seeds do not help'}"
+        return f"no effect is large enough for this run; to decide it: {others or 'more items'}"
+    distance = f"an effect {record['detectable']:.{digits}f} from the region's border"
+    if others:
+        return f"to decide it: {others}, or {distance}"
+    return f"to decide it: {distance}, or more items; more seeds do not help"
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:

@@ -98,8 +98,8 @@ def test_a_second_sentence_counts_what_else_holds_or_does_not() -> None:
     claims = judged([HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED], [HOLDS] * 4)
     claims.loc[claims["id"] != "claim0", "headline"] = ""
     assert finding(claims) == (
-        "Of 1 headline claim 1 holds, under both protocols. Of 4 others 1 holds and 1 does not hold"
-        " under corrected; 3 hold under published."
+        "Of 1 headline claim 1 holds, under both protocols. Of 4 others 3 were run: 1 holds and 1"
+        " does not hold under corrected; 3 hold under published."
     )
     claims["verdict"] = HOLDS
     assert finding(claims).endswith("Of 4 others 4 hold under each protocol.")
@@ -187,7 +187,7 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
     assert rows[0].count("✓ holds") == rows[1].count("✗ does not hold") == 1  # of both protocols
     assert rows[0].count("<svg") == 1
     assert re.search(r"\+10\.0 \[\+[\d.]+, \+1[\d.]+\] points \(accuracy\)<", rows[0])
-    assert ">1 of 1 case, n = 5000, 2 seeds</span>" in rows[0]
+    assert ">1 of 1 case, 5000 items, 2 seeds</span>" in rows[0]
     assert all('<span class="soft">expected: positive</span>' in row for row in rows)
     assert f'href="papers/{PAPER}.html#table1"><img src="figures/{PAPER}/table1.png"' in rows[0]
     for claim in ("Replay helps.", "Nobody runs this."):

@@ -97,7 +97,7 @@ def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
     claims = readme.split(f"## {PAPER}")[1]
     assert re.search(
         r"\| positive \| the same numbers \| \*\*does not hold\*\*: −10\.0 \[[^]|]+\] points "
-        r"\(accuracy\); 1 of 1 case, n = 5000, 2 seeds \|\n",
+        r"\(accuracy\); 1 of 1 case, 5000 items, 2 seeds \|\n",
         claims,
     )
     assert "nan" not in claims

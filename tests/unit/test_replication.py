@@ -278,13 +278,24 @@ def test_only_runs_off_the_papers_have_a_warning(page_of: Callable[[Setting], st
     page = page_of(WORLD)
     assert "whether they hold on synthetic data" in page
     assert "No verdict is evidence about multilingual BERT itself." in page
-    assert "polygon" not in page
     page = page_of(Setting("paper", True))
     assert "whether they hold here" in page
     assert "multilingual BERT" not in page
-    assert 'polygon class="reported"' in page
     unnamed = page_of(Setting("mine", False))
     assert "hold with the data and the encoder of this run" in unnamed
+
+
+def test_the_paper_s_number_stands_next_to_ours_and_in_its_plot(
+    claims: pd.DataFrame, page_of: Callable[[Setting], str]
+) -> None:
+    claims.loc[claims["id"] == "better", ["effect", "low", "high"]] = [9.96, 8.9, 11.02]
+    better, _ = claim_views(claims, WORLD)
+    shown = better.outcomes[0]
+    # 10.96 without rounding, which nobody could check from what stands there
+    assert (shown.effect, shown.reported, shown.apart) == ("+10.0 [+8.9, +11.0]", "−1.00", "+11.0")
+    page = page_of(WORLD)
+    assert page.count("the paper: −1.00; ours&nbsp;−&nbsp;paper:&nbsp;+11.0<") == 1
+    assert page.count('<polygon class="reported"') == 1
 
 
 def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
@@ -318,9 +329,15 @@ def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("cells", "cases", "verdict", "words", "scope"),
     [
-        (2, 9, "holds so far", "holds so far (2 of 9)", "mean of 2 of 9 cases, n = 5, 1 seed"),
-        (1, 9, "undecided", "undecided", "1 of 9 cases, n = 5, 1 seed"),
-        (1, 1, "holds", "holds", "1 of 1 case, n = 5, 1 seed"),
+        (
+            2,
+            9,
+            "holds so far",
+            "holds so far (2 of 9 cases)",
+            "mean of 2 of 9 cases, 5 items, 1 seed",
+        ),
+        (1, 9, "undecided", "undecided", "1 of 9 cases, 5 items, 1 seed"),
+        (1, 1, "holds", "holds", "1 of 1 case, 5 items, 1 seed"),
     ],
 )
 def test_verdicts_have_their_scope(
@@ -330,7 +347,7 @@ def test_verdicts_have_their_scope(
     better, _ = claim_views(claims.assign(**row, seeds_to_decide=1, detectable=2.0), WORLD)
     first = better.outcomes[0]
     assert (first.words, first.scope) == (words, scope)
-    assert (first.basis == "needs an effect 2.0 from the border, or 1 seed") == (
+    assert (first.basis == "to decide it: 1 seed, or an effect 2.0 from the region's border") == (
         verdict == "undecided"
     )
 
@@ -338,10 +355,18 @@ def test_verdicts_have_their_scope(
 @pytest.mark.parametrize(
     ("detectable", "seeds", "text"),
     [
-        (2.0, 3, "needs an effect 2.0 from the border, or 3 seeds"),
-        (2.0, float("nan"), "needs an effect 2.0 from the border; more seeds do not help"),
-        (float("inf"), 3, "no effect is large enough for this run; needs 3 seeds"),
-        (float("inf"), float("nan"), "no effect is large enough for this run; needs more test"),
+        (2.0, 3, "to decide it: 3 seeds, or an effect 2.0 from the region's border"),
+        (
+            2.0,
+            float("nan"),
+            "to decide it: an effect 2.0 from the region's border, or more items; more seeds",
+        ),
+        (float("inf"), 3, "no effect is large enough for this run; to decide it: 3 seeds"),
+        (
+            float("inf"),
+            float("nan"),
+            "no effect is large enough for this run; to decide it: more items",
+        ),
     ],
 )
 def test_undecided_claims_say_what_would_decide_them(
@@ -356,7 +381,7 @@ def test_undecided_claims_say_what_would_decide_them(
     ("verdict", "look", "words"),
     [
         ("does not hold", "holds", "passed"),
-        ("holds so far", "does not hold so far", "not passed so far (1 of 4)"),
+        ("holds so far", "does not hold so far", "not passed so far (1 of 4 cases)"),
         ("undecided", "undecided", "undecided"),
         ("not run", "not run", "not run"),
     ],
@@ -412,7 +437,8 @@ def test_what_does_not_apply_says_why_under_the_verdict(
 def test_controls_are_apart_and_mark_what_they_show(
     claims: pd.DataFrame, page_of: Callable[[Setting], str]
 ) -> None:
-    claims.loc[claims["id"] == "never", ["control_for", "verdict"]] = ["better", "holds"]
+    shown = ["better", "holds", 2.0]
+    claims.loc[claims["id"] == "never", ["control_for", "verdict", "effect"]] = shown
     claims.loc[claims["id"] == "better", "in_control"] = "never"
     page = page_of(WORLD)
     summary, _, rest = page.partition("How verdicts are computed")
@@ -425,10 +451,10 @@ def test_controls_are_apart_and_mark_what_they_show(
     assert "no number in the paper" not in ours
     table, _, controls = rest.partition("Controls (ours)</h2>")
     assert '<tr id="better"' in table
-    assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>') == 1
+    assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>: +2.00<') == 1
     assert '<tr id="never"' in controls
     assert "✗ not passed<" in controls
-    assert "1 claim and 1 control: " in controls
+    assert re.search(r"<summary>1 claim: .*; 1 control: ", controls)
     assert '<tr id="never"' not in table
     assert "So.</a> <span" in controls  # in the section of its table
 
@@ -445,6 +471,7 @@ def test_plots_have_a_zero_and_a_scale(
     claims: pd.DataFrame, low: float, high: float, numbers: list[str]
 ) -> None:
     ends = {"effect": low, "low": low, "high": high, "above": low, "below": high}
+    ends |= {"reported_here": low}
     better, _ = claim_views(claims.assign(**ends), WORLD)
     plot = better.outcomes[0].plot
     assert plot
