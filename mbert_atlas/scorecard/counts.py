@@ -44,7 +44,8 @@ def finding(claims: pd.DataFrame) -> str:
     """Return the verdicts on the headline claims of a paper as a sentence or two.
 
     ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided, under both protocols.`` What
-    else holds or does not follows. A paper without headline claims is described by all.
+    else holds or does not follows, and how many verdicts are weak, or true of a control, too. A
+    paper without headline claims is described by all.
     """
     counted = headlines(claims)
     kind = "headline claim" if (counted["headline"] == "yes").any() else "claim"
@@ -61,9 +62,16 @@ def finding(claims: pd.DataFrame) -> str:
         text = f"Of {kinds} {corrected} under each protocol, but not the same ones"
     else:
         text = f"Of {kinds} {corrected} under corrected; {published} under published"
-    number = counted["id"][counted["in_control"] != ""].nunique()
-    text += "." + (f" {number} of them also in a control of ours." if number else "")
-    return " ".join(filter(None, [text, _of_others(of_paper(claims), counted)]))
+    return " ".join(filter(None, [f"{text}.", _of_others(of_paper(claims), counted), _but(claims)]))
+
+
+def _but(claims: pd.DataFrame) -> str:
+    """Return how many verdicts to doubt."""
+    decided, kept = map(sum, zip(*count_discoveries(claims).values(), strict=True))
+    weak, shared = decided - kept, int((counted_once(claims)["in_control"] != "").sum())
+    texts = [f"{weak} {'are' if weak > 1 else 'is'} weak"] if weak else []
+    texts += [f"{shared} {'are' if shared > 1 else 'is'} also that of a control"] if shared else []
+    return f"Of {decided} verdict{'s' * (decided > 1)} {listed(texts)}." if texts else ""
 
 
 def _of_others(claims: pd.DataFrame, counted: pd.DataFrame) -> str:
@@ -71,14 +79,19 @@ def _of_others(claims: pd.DataFrame, counted: pd.DataFrame) -> str:
     others = claims[~claims["id"].isin(counted["id"])]
     decided = count_verdicts(others[others["verdict"].isin(DECIDED)], once=False)
     texts = {name: _in_words(counts, 0) for name, counts in decided.items()}
-    if not any(texts.values()):
-        return ""
     total, run = (some["id"].nunique() for some in (others, others[others["verdict"] != NOT_RUN]))
+    if not run:
+        return ""
     kinds = f"{total} other{'s' * (total > 1)}"
     kinds += f" {run} {'were' if run > 1 else 'was'} run:" if run < total else ""
+    if not any(texts.values()):
+        return f"Of {kinds} none is decided."
     published, corrected = (texts[name] or "none is decided" for name in PROTOCOLS)
     if published == corrected:
-        return f"Of {kinds} {corrected} under each protocol."
+        by_claim = others.assign(verdict=others["verdict"].where(others["verdict"].isin(DECIDED)))
+        is_same = (by_claim.groupby("id")["verdict"].nunique(dropna=False) == 1).all()
+        both = "under both protocols" if is_same else "under each protocol, but not the same ones"
+        return f"Of {kinds} {corrected} {both}."
     return f"Of {kinds} {corrected} under corrected; {published} under published."
 
 

@@ -36,7 +36,8 @@ def outcomes(
             estimate = evidence.estimate(weights)
             ends = estimate.interval(level)  # without any known error, the effect alone
             effect, low, high = (round(number, 9) for number in (estimate.effect, *ends))  # 0 is 0
-            numbers = _rounded(effect, low, high)
+            clearly = "clearly " * gate.expect.contains(effect, effect)
+            numbers = f"{_rounded(effect, low, high)}, not {clearly}{gate.expect.text('')}"
             passes = gate.expect.contains(low, high)
             reasons[name, names] = ("", "") if passes else (gate.otherwise, numbers)
     return reasons

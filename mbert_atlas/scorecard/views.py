@@ -300,7 +300,7 @@ def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     distance = f"an effect {record['detectable']:.{digits}f} from the region's border"
     if others:
         return f"to decide it: {others}, or {distance}"
-    return f"to decide it: {distance}, or more items; more seeds do not help"
+    return f"to decide it: {distance}, or more items{' and seeds' * bool(record['seeds'])}"
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:

@@ -47,7 +47,9 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
     rows += [("control", protocol, HOLDS, "") for protocol in protocols]
     frame = pd.DataFrame(rows, columns=["id", "protocol", "verdict", "headline"])
     same = frame.groupby("id")["verdict"].transform("nunique") == 1
-    frame = frame.assign(control_for="", in_control="", same_numbers=same.map({True: "yes"}))
+    frame = frame.assign(
+        control_for="", in_control="", same_numbers=same.map({True: "yes"}), q=0.01
+    )
     frame.loc[frame["id"] == "control", "control_for"] = "claim0"
     return frame.fillna("")
 
@@ -102,13 +104,24 @@ def test_a_second_sentence_counts_what_else_holds_or_does_not() -> None:
         " does not hold under corrected; 3 hold under published."
     )
     claims["verdict"] = HOLDS
-    assert finding(claims).endswith("Of 4 others 4 hold under each protocol.")
+    assert finding(claims).endswith("Of 4 others 4 hold under both protocols.")
+    claims.loc[claims["id"] == "claim1", "verdict"] = [UNDECIDED, HOLDS]
+    claims.loc[claims["id"] == "claim2", "verdict"] = [HOLDS, UNDECIDED]
+    text = "Of 4 others 3 hold under each protocol, but not the same ones."
+    assert finding(claims).endswith(text)
+    claims.loc[claims["headline"] == "", "verdict"] = UNDECIDED
+    assert finding(claims).endswith("Of 4 others none is decided.")
 
 
-def test_the_sentence_says_what_controls_show() -> None:
+def test_the_last_sentence_counts_verdicts_to_doubt() -> None:
     claims = judged([HOLDS, HOLDS], [HOLDS, UNDECIDED])
-    claims.loc[claims["id"] == "claim1", "in_control"] = "control"
-    assert finding(claims).endswith("under published. 1 of them also in a control of ours.")
+    decided = (claims["id"] == "claim1") & (claims["verdict"] == HOLDS)
+    claims.loc[decided, "in_control"] = "control"
+    text = "Of 2 verdicts 1 is also that of a control."
+    assert finding(claims).endswith(f"under published. {text}")
+    claims["q"] = 0.06
+    text = "Of 2 verdicts 2 are weak and 1 is also that of a control."
+    assert finding(claims).endswith(text)
 
 
 def test_verdicts_count_once_where_protocols_share_numbers() -> None:

@@ -359,7 +359,7 @@ def test_verdicts_have_their_scope(
         (
             2.0,
             float("nan"),
-            "to decide it: an effect 2.0 from the region's border, or more items; more seeds",
+            "to decide it: an effect 2.0 from the region's border, or more items and seeds",
         ),
         (float("inf"), 3, "no effect is large enough for this run; to decide it: 3 seeds"),
         (

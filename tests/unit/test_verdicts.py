@@ -175,7 +175,7 @@ GATE = {
 
 @pytest.mark.parametrize(
     ("above", "verdict", "cells"),
-    [(48, HOLDS, 3), (49.5, NOT_APPLICABLE, 0), (50, NOT_APPLICABLE, 0)],
+    [(48, HOLDS, 3), (49.5, NOT_APPLICABLE, 0), (51, NOT_APPLICABLE, 0)],
 )
 def test_cases_that_do_not_pass_a_gate_do_not_count(
     tmp_path: Path, above: float, verdict: str, cells: int
@@ -186,7 +186,9 @@ def test_cases_that_do_not_pass_a_gate_do_not_count(
     row = rows(tmp_path, given, over="every", needs=["above-chance"], gates=gates)
     assert (row["verdict"], row["cells"]) == (verdict, cells)
     if verdict == NOT_APPLICABLE:  # of three languages: once
-        assert row["gate"] == "the original encoder is at chance: 50.0 [49.0, 51.0]"
+        clearly = "clearly " if above < 50 else ""
+        numbers = f"50.0 [49.0, 51.0], not {clearly}above {above:g}"
+        assert row["gate"] == f"the original encoder is at chance: {numbers}"
 
 
 def test_a_case_at_the_floor_leaves_the_others(tmp_path: Path) -> None:
@@ -217,7 +219,10 @@ def test_a_difference_of_numbers_and_themselves_passes_no_gate(
         "expect": {"above": 0},
     }
     row = rows(tmp_path, given, needs=["falls"], gates={"falls": gate})
-    assert (row["verdict"], row["gate"]) == (NOT_APPLICABLE, f"{GATE['otherwise']}: 0")
+    assert (row["verdict"], row["gate"]) == (
+        NOT_APPLICABLE,
+        f"{GATE['otherwise']}: 0, not positive",
+    )
 
 
 def test_a_gate_without_numbers_is_not_passed(tmp_path: Path) -> None:
