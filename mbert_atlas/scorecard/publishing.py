@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -29,8 +29,14 @@ MOST_BYTES = 5_000_000
 _TABLES = ("claims.csv", "scorecard.csv", "cost.csv", "config.yaml")
 _ON_INDEX = {"run", COMPARABLE, "data", "protocols", "date", "versions", "cost"}
 """What a run's index states by itself."""
-_OF_THIS_MACHINE = re.compile(r"^(?:mirror|downloads): .*\n", re.MULTILINE)  # in config.yaml
-_IN_COMMANDS = re.compile(r"((?:mirror|downloads)=&#34;).*?(?=&#34;)")  # the same, on pages
+_OF_THIS_MACHINE = [  # in config.yaml
+    (re.compile(r"^(?:mirror|downloads): .*\n", re.MULTILINE), ""),
+    (re.compile(r"^( *folder: )/.*/(?=[^/\n]+$)", re.MULTILINE), r"\1"),
+]
+_IN_COMMANDS = [  # on pages
+    (re.compile(r"((?:mirror|downloads)=&#34;).*?(?=&#34;)"), r"\1DIR"),
+    (re.compile(r"(?<= )(?:\.\.)?/[^\s<]*/(?=[\w.-]+\.ya?ml\b)"), ""),
+]
 _EMBEDDED = re.compile(r"data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)")
 _PICTURE = re.compile(r'(href|src)="([^":#]+\.(?:svg|png))"')
 _SVG = re.compile(r'<a href="[^"]+\.svg">SVG</a> ')
@@ -82,7 +88,7 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
         _shorten(copy / "scorecard.csv")
         judging.pack(results, copy)
         if (config := copy / "config.yaml").is_file():
-            config.write_text(_OF_THIS_MACHINE.sub("", read_text(config)), encoding="utf-8")
+            config.write_text(_replaced(read_text(config), _OF_THIS_MACHINE), encoding="utf-8")
         pages = _Pages(results, copy)
         was_run = {*results.claims["paper"][results.claims["verdict"] != NOT_RUN]}
         for page in [folder / "index.html", *sorted((folder / "papers").glob("*.html"))]:
@@ -126,6 +132,12 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
 
 
+def _replaced(text: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, replacement in patterns:
+        text = pattern.sub(replacement, text)
+    return text
+
+
 class _Pages:
     """Copies pages, and the pictures that they show."""
 
@@ -149,7 +161,7 @@ class _Pages:
 
         text = _SVG.sub("", read_text(source))  # the copy has PNG alone
         text = _EMBEDDED.sub(embedded, _PICTURE.sub(linked, text))
-        text = _IN_COMMANDS.sub(r"\1DIR", _ADDITIONAL.sub(_IN_TABLE, text))
+        text = _replaced(_ADDITIONAL.sub(_IN_TABLE, text), _IN_COMMANDS)
         target.parent.mkdir(exist_ok=True)
         target.write_text(text, encoding="utf-8")
 

@@ -166,12 +166,19 @@ def test_a_folder_where_nothing_was_measured(tmp_path: Path) -> None:
     assert not (tmp_path / "copy").exists()
 
 
-def test_commands_on_pages_name_no_folder_of_the_machine(run: Path, tmp_path: Path) -> None:
+def test_a_copy_names_no_folder_of_the_machine(run: Path, tmp_path: Path) -> None:
     page = run / f"papers/{PAPER}.html"
-    command = "snakemake --config 'mirror=\"/data/mine\"' 'downloads=\"/scratch\"' -- all"
+    files = "--configfile config/small.yaml ../../home/me/e5.yaml /home/me/b.yml"
+    command = f"snakemake {files} --config 'mirror=\"/data/mine\"' 'downloads=\"/scratch\"' -- all"
+    (run / "config.yaml").write_text(
+        "mirror: /data/mine\nencoders:\n  mbert:\n    folder: /home/me/e5\n    hub: null\n"
+    )
     shown = f"<code>{html.escape(command).replace('&quot;', '&#34;')}</code>"
     page.write_text(page.read_text("utf-8") + shown, "utf-8")
     publish(run, tmp_path / "copy", judging=judging(run))
     copied = html.unescape((tmp_path / f"copy/papers/{PAPER}.html").read_text("utf-8"))
     assert command not in copied
-    assert "--config 'mirror=\"DIR\"' 'downloads=\"DIR\"' -- all" in copied
+    files = "--configfile config/small.yaml e5.yaml b.yml"
+    assert f"{files} --config 'mirror=\"DIR\"' 'downloads=\"DIR\"' -- all" in copied
+    config = (tmp_path / "copy/config.yaml").read_text("utf-8")
+    assert config == "encoders:\n  mbert:\n    folder: e5\n    hub: null\n"
