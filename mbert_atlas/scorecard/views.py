@@ -214,6 +214,7 @@ def _outcome(
     ends = [record[column] for column in plotted]
     plot: dict[str, Any] = dict(zip(plotted, (_place(end, *scale) for end in ends), strict=True))
     plot |= {"zero": _place(0.0, *scale) if scale[0] < 0 < scale[1] else None}
+    plot |= {"of_control": bool(record["control_for"])}
     metrics = record["metric"].split()
     metric = [name for name in metrics if name in record["cell"].split()]
     return replace(

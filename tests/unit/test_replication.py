@@ -454,6 +454,8 @@ def test_controls_are_apart_and_mark_what_they_show(
     assert table.count('⚠ also in the control <a href="#never" title="So.">never</a>: +2.00<') == 1
     assert '<tr id="never"' in controls
     assert "✗ not passed<" in controls
+    assert '<rect class="region wrong"' in controls
+    assert "region wrong" not in table
     assert re.search(r"<summary>1 claim: .*; 1 control: ", controls)
     assert '<tr id="never"' not in table
     assert "So.</a> <span" in controls  # in the section of its table
