@@ -175,10 +175,8 @@ class _Writer:
         rng, parts = self.rng, []
         for token in sentence.tokens:
             form = token.form
-            if token.stop == token.start + 1 and sentence.words[token.start].upos in (
-                "NOUN",
-                "PROPN",
-            ):
+            is_one_word = token.stop == token.start + 1
+            if is_one_word and sentence.words[token.start].upos in ("NOUN", "PROPN"):
                 chance = rng.random()
                 if chance < 0.1:
                     form = f"[[{rng.choice(self.titles)}|{form}]]"

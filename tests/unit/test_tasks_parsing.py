@@ -58,7 +58,8 @@ def english(tmp_path_factory) -> tuple[Path, Path, pa.Table]:
     """Forty sentences of the miniature's English, a tokenizer of theirs and a random encoder."""
     folder, rng = tmp_path_factory.mktemp("english"), Sampler(5)
     said = [MINIATURE_LANGUAGES["en"].sentence(draw_meaning(rng)) for _ in range(40)]
-    columns = [[list(getattr(s, key)) for s in said] for key in ("forms", "heads", "relations")]
+    rows = [[*zip(*sentence.rows(), strict=True)] for sentence in said]
+    columns = [[[*row[place]] for row in rows] for place in (0, 3, 4)]
     train_wordpiece([sentence.text for sentence in said], folder / "tokenizer", 150)
     vocabulary = len((folder / "tokenizer/vocab.txt").read_text("utf-8").splitlines())
     encoder = make_encoder(folder, folder / "tokenizer", dropout=0.0, vocabulary=vocabulary)

@@ -15,7 +15,8 @@ from workflow.debug import job, run
 snakemake = job("results/debug/miniature/MANIFEST.tsv", "config/demo.yaml", "{preset}", cores=1)
 print(json.dumps([
     snakemake.rule, dict(snakemake.wildcards), snakemake.threads, snakemake.script.name,
-    snakemake.params.specification, snakemake.config["run"], list(snakemake.log),
+    snakemake.params.specification, list(snakemake.log),
+    [snakemake.config[key] for key in ("run", "keep_models")],
 ]))
 run(snakemake)
 """
@@ -26,11 +27,10 @@ def test_object_and_script_of_a_job(repository, tmp_path):
     preset.write_text(f"run: debug\n{TINY}")
     done = python(repository, "-c", NOTEBOOK.format(preset=preset))
     assert done.returncode == 0, done.stderr
-    rule, wildcards, threads, script, specification, run, logs = json.loads(done.stdout)
+    rule, wildcards, threads, script, specification, logs, settings = json.loads(done.stdout)
     assert (rule, wildcards, threads, script) == ("miniature", {}, 1, "miniature.py")
-    assert specification["sizes"]["nli_train"] == 30  # the second preset's
-    assert specification["sizes"]["ud_train"] == 1200  # the first preset's
-    assert run == "debug"
+    assert specification["languages"] == ["en", "ru"]
+    assert settings == ["debug", True]  # of the second preset and of the first
     assert logs == []  # it prints
     assert not (repository / "results/debug/logs/miniature").exists()
     assert (repository / "results/debug/miniature/MANIFEST.tsv").exists()
