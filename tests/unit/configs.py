@@ -12,12 +12,6 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 
 ROOT = Path(__file__).parents[2]
-# Of synthetic data; what is not stated would be as large as in the demo.
-TINY_SIZES = {
-    **{"wikipedia_pages": 6, "stories": 40, "bitext_sentences": 120, "gold_sentences": 20},
-    **{"ud_train": 30, "ud_dev": 8, "ud_test": 12, "nli_train": 90, "nli_test": 45},
-    **{"ner_train": 40, "ner_test": 15, "qa_train": 30, "qa_test": 9},
-}
 LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
 CODES = [language.code for language in LANGUAGES]
 FILES = [ROOT / BASE, *papers.config_files({}, ROOT)]

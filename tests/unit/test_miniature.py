@@ -18,9 +18,9 @@ from typing import Any
 
 import conllu
 import pytest
-from configs import TINY_SIZES
 from reading import read_table
 
+from clone import TINY_SIZES
 from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.corpora import ner, qa
 from mbert_atlas.miniature.concepts import Sampler

@@ -9,12 +9,17 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-from configs import TINY_SIZES
 
 import forked
 
 ROOT = Path(__file__).parents[2]
 DEMO = ["--configfile", "config/demo.yaml"]
+# Of synthetic data; what is not stated would be as large as in the demo.
+TINY_SIZES = {
+    **{"wikipedia_pages": 6, "stories": 40, "bitext_sentences": 120, "gold_sentences": 20},
+    **{"ud_train": 30, "ud_dev": 8, "ud_test": 12, "nli_train": 90, "nli_test": 45},
+    **{"ner_train": 40, "ner_test": 15, "qa_train": 30, "qa_test": 9},
+}
 # Over the demo's preset: few synthetic texts in two languages, and no paper.
 TINY = f"""
 papers: []

@@ -9,9 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from configs import TINY_SIZES
 
-from clone import failed, said, snakemake, succeeded
+from clone import TINY_SIZES, failed, said, snakemake, succeeded
 from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.miniature.writing import write_miniature
 from mbert_atlas.papers import names
