@@ -67,10 +67,10 @@ def finding(claims: pd.DataFrame) -> str:
 
 def _but(claims: pd.DataFrame) -> str:
     """Return how many verdicts to doubt."""
-    decided, kept = map(sum, zip(*count_discoveries(claims).values(), strict=True))
+    decided, kept = count_discoveries(claims)
     weak, shared = decided - kept, int((counted_once(claims)["in_control"] != "").sum())
     texts = [f"{weak} {'are' if weak > 1 else 'is'} weak"] if weak else []
-    texts += [f"{shared} {'are' if shared > 1 else 'is'} also that of a control"] if shared else []
+    texts += [f"{shared} {'are' if shared > 1 else 'is'} shown by a control, too"] if shared else []
     return f"Of {decided} verdict{'s' * (decided > 1)} {listed(texts)}." if texts else ""
 
 
@@ -123,9 +123,8 @@ def count_verdicts(claims: pd.DataFrame, *, once: bool = True) -> dict[str, dict
     }
 
 
-def count_discoveries(claims: pd.DataFrame) -> dict[str, tuple[int, int]]:
-    """Return how many claims hold or do not, and how many still do at that false-discovery rate."""
+def count_discoveries(claims: pd.DataFrame) -> tuple[int, int]:
+    """Return how many verdicts are decided, and how many remain at that false-discovery rate."""
     claims = counted_once(claims)
-    decided = claims[claims["verdict"].isin(DECIDED)]
-    of_protocol = {name: decided["q"][decided["protocol"] == name] for name in PROTOCOLS}
-    return {name: (len(q), int((q <= FALSE_DISCOVERIES).sum())) for name, q in of_protocol.items()}
+    q = claims["q"][claims["verdict"].isin(DECIDED)]
+    return len(q), int((q <= FALSE_DISCOVERIES).sum())

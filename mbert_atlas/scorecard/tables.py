@@ -201,7 +201,7 @@ def _entry(record: Mapping[Any, Any], contrasts: Sequence[rules.Contrast]) -> En
             continue
         details = [protocol if verdict == rules.NO_REPORTED_VALUE else f"{protocol}: {verdict}"]
         details += [f"{seeds} seed{'s' if seeds > 1 else ''}"] if seeds else []
-        details += [] if pd.isna(items) else [f"{items:,} items"]
+        details += [] if pd.isna(items) else [f"{items:,} item{'s' * (items != 1)}"]
         spread = rules.printed(std, metric, condition, spread=True)
         low_high = (record.get(f"{protocol}_{end}", math.nan) for end in ("low", "high"))
         ends = [rules.printed(end, metric, condition) for end in low_high]

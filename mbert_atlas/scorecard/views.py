@@ -67,7 +67,8 @@ class Outcome:
     @property
     def scope(self) -> str:
         """Cases, items and seeds: ``2 of 9 cases, 500 items, 2 seeds``."""
-        return ", ".join(filter(None, [self.cases, self.n and f"{self.n} items", self.seeds]))
+        items = self.n and f"{self.n} item{'s' * (self.n != '1')}"
+        return ", ".join(filter(None, [self.cases, items, self.seeds]))
 
 
 @dataclass(frozen=True)

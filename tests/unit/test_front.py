@@ -117,10 +117,10 @@ def test_the_last_sentence_counts_verdicts_to_doubt() -> None:
     claims = judged([HOLDS, HOLDS], [HOLDS, UNDECIDED])
     decided = (claims["id"] == "claim1") & (claims["verdict"] == HOLDS)
     claims.loc[decided, "in_control"] = "control"
-    text = "Of 2 verdicts 1 is also that of a control."
+    text = "Of 2 verdicts 1 is shown by a control, too."
     assert finding(claims).endswith(f"under published. {text}")
     claims["q"] = 0.06
-    text = "Of 2 verdicts 2 are weak and 1 is also that of a control."
+    text = "Of 2 verdicts 2 are weak and 1 is shown by a control, too."
     assert finding(claims).endswith(text)
 
 
@@ -134,7 +134,7 @@ def test_verdicts_count_once_where_protocols_share_numbers() -> None:
     }
     levels = claims.assign(q=[0.01, 0.2] * (len(claims) // 2))
     assert sum(count_verdicts(claims, once=False)["published"].values()) == 4
-    assert count_discoveries(levels) == {"published": (1, 0), "corrected": (3, 2)}
+    assert count_discoveries(levels) == (4, 2)
 
 
 def test_without_headline_claims_the_sentence_is_about_all() -> None:

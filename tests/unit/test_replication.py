@@ -337,13 +337,14 @@ def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
             "mean of 2 of 9 cases, 5 items, 1 seed",
         ),
         (1, 9, "undecided", "undecided", "1 of 9 cases, 5 items, 1 seed"),
-        (1, 1, "holds", "holds", "1 of 1 case, 5 items, 1 seed"),
+        (1, 1, "holds", "holds", "1 of 1 case, 1 item, 1 seed"),
     ],
 )
 def test_verdicts_have_their_scope(
     claims: pd.DataFrame, cells: int, cases: int, verdict: str, words: str, scope: str
 ) -> None:
-    row = {"cells": cells, "cases": cases, "verdict": verdict, "n": "5", "seeds": "1"}
+    (items,) = re.findall(r"(\d+) item", scope)
+    row = {"cells": cells, "cases": cases, "verdict": verdict, "n": items, "seeds": "1"}
     better, _ = claim_views(claims.assign(**row, seeds_to_decide=1, detectable=2.0), WORLD)
     first = better.outcomes[0]
     assert (first.words, first.scope) == (words, scope)
