@@ -218,7 +218,8 @@ def _contents(
 ) -> dict[str, str]:
     """Return the titles of a page's sections by their ids, without those that would be empty."""
     sections = [
-        ("claims", "Claims", True),
+        ("headlines", "Headline claims", any(view.row["headline"] for view in views)),
+        ("claims", "All claims", True),
         ("our-controls", "Controls (ours)", any(view.is_control for view in views)),
         *((key, (name := artifact_name(key))[:1].upper() + name[1:], True) for key in artifacts),
         ("training", "Did it learn?", parts["families"]),

@@ -435,6 +435,24 @@ def test_what_does_not_apply_says_why_under_the_verdict(
     assert page_of(WORLD).count(f"left out: {gate}") == 1
 
 
+def test_headline_claims_come_first_in_short(
+    claims: pd.DataFrame, page_of: Callable[[Setting], str]
+) -> None:
+    assert "headlines" not in page_of(WORLD)
+    claims.loc[claims["id"] == "better", "headline"] = "yes"
+    page = page_of(WORLD)
+    assert page.index('<a href="#headlines">') < page.index('<a href="#claims">')
+    _, _, rest = page.partition('<h2 id="headlines">')
+    short, _, rest = rest.partition('<h2 id="claims">')
+    assert short.count('<a href="#better">') == rest.count('<tr id="better">') == 1
+    assert "#never" not in short
+    (effect,) = set(re.findall(r'class="effect-is">([^<]+)', short))
+    assert effect in rest
+    assert "the paper: −1.00; ours" in short
+    assert "<svg" not in short
+    assert "generously" not in short
+
+
 def test_controls_are_apart_and_mark_what_they_show(
     claims: pd.DataFrame, page_of: Callable[[Setting], str]
 ) -> None:
