@@ -1,7 +1,5 @@
 """How many claims have which verdict, as numbers and as sentences."""
 
-from collections.abc import Mapping
-
 import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
@@ -41,69 +39,70 @@ def headlines(claims: pd.DataFrame) -> pd.DataFrame:
 
 
 def finding(claims: pd.DataFrame) -> str:
-    """Return the verdicts on the headline claims of a paper as a sentence or two.
+    """Return the verdicts on the claims of a paper in words, a line for each protocol.
 
-    ``Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided, under both protocols.`` What
-    else holds or does not follows, and how many verdicts are weak, or true of a control, too. A
-    paper without headline claims is described by all.
+    ``Published: of 5 headline claims 3 hold, 1 does not hold and 1 is undecided; of 9 others 4
+    were run: none is decided.`` Protocols with the same verdicts share a line. The last lines state
+    how many verdicts are weak, or true of a control, too. A paper without headline claims is
+    described by all.
     """
-    counted = headlines(claims)
-    kind = "headline claim" if (counted["headline"] == "yes").any() else "claim"
-    total = counted["id"].nunique()
-    kinds = f"{total} {kind}{'s' if total > 1 else ''}"
-    if (counted["verdict"] == NOT_RUN).all():
-        return f"None of {kinds} was run."
-    published, corrected = (
-        _in_words(counts, total) for counts in count_verdicts(counted, once=False).values()
-    )
-    if (counted.groupby("id")["verdict"].nunique() == 1).all():
-        text = f"Of {kinds} {corrected}, under both protocols"
-    elif published == corrected:
-        text = f"Of {kinds} {corrected} under each protocol, but not the same ones"
+    claims = of_paper(claims)
+    is_counted = claims["id"].isin(headlines(claims)["id"])
+    if (claims["verdict"][is_counted] == NOT_RUN).all():
+        return f"None of {_kinds(claims[is_counted])} was run."
+    told = claims["verdict"].where(is_counted | claims["verdict"].isin([*DECIDED, NOT_RUN]), "")
+    if (told.groupby(claims["id"]).nunique() == 1).all():
+        protocols = {"Under both protocols": PROTOCOLS[-1]}
     else:
-        text = f"Of {kinds} {corrected} under corrected; {published} under published"
-    return " ".join(filter(None, [f"{text}.", _of_others(of_paper(claims), counted), _but(claims)]))
+        protocols = {name.capitalize(): name for name in PROTOCOLS}
+    lines = []
+    for title, protocol in protocols.items():
+        is_here = claims["protocol"] == protocol
+        headline, others = claims[is_here & is_counted], claims[is_here & ~is_counted]
+        texts = [f"of {_kinds(headline)} {_in_words(headline, of_all=True)}"]
+        if (was_run := others["verdict"] != NOT_RUN).any():
+            some = f" {was_run.sum()} {'was' if was_run.sum() == 1 else 'were'} run:"
+            kinds = f"{len(others)} other{'s' * (len(others) > 1)}{some * (not was_run.all())}"
+            decided = others[others["verdict"].isin(DECIDED)]
+            texts += [f"of {kinds} {_in_words(decided) or 'none is decided'}"]
+        held = claims["verdict"][is_here & claims["verdict"].isin(DECIDED)]
+        if len(held) and not held.isin([DOES_NOT_HOLD, FAILS_SO_FAR]).any():
+            texts += ["no claim fails"]
+        lines += [f"{title}: {'; '.join(texts)}."]
+    return "\n".join([*lines, *_doubts(claims)])
 
 
-def _but(claims: pd.DataFrame) -> str:
-    """Return how many verdicts to doubt."""
+def _kinds(claims: pd.DataFrame) -> str:
+    kind = "headline claim" if (claims["headline"] == "yes").any() else "claim"
+    return f"{(total := claims['id'].nunique())} {kind}{'s' * (total > 1)}"
+
+
+def _doubts(claims: pd.DataFrame) -> list[str]:
+    """Return how many verdicts to doubt, and why."""
     decided, kept = count_discoveries(claims)
-    weak, shared = decided - kept, int((counted_once(claims)["in_control"] != "").sum())
-    texts = [f"{weak} {'are' if weak > 1 else 'is'} weak"] if weak else []
-    texts += [f"{shared} {'are' if shared > 1 else 'is'} shown by a control, too"] if shared else []
-    return f"Of {decided} verdict{'s' * (decided > 1)} {listed(texts)}." if texts else ""
+    shared = int((counted_once(claims)["in_control"] != "").sum())
+    doubts = [
+        (decided - kept, "weak: with so many claims, chance may explain them"),
+        (shared, "no evidence: a control, where there is nothing to find, shows the same"),
+    ]
+    return [
+        f"{number} of {decided} verdict{'s' * (decided > 1)} {'are' if number > 1 else 'is'} {why}."
+        for number, why in doubts
+        if number
+    ]
 
 
-def _of_others(claims: pd.DataFrame, counted: pd.DataFrame) -> str:
-    """Return how many claims other than those counted hold or do not, by protocol."""
-    others = claims[~claims["id"].isin(counted["id"])]
-    decided = count_verdicts(others[others["verdict"].isin(DECIDED)], once=False)
-    texts = {name: _in_words(counts, 0) for name, counts in decided.items()}
-    total, run = (some["id"].nunique() for some in (others, others[others["verdict"] != NOT_RUN]))
-    if not run:
-        return ""
-    kinds = f"{total} other{'s' * (total > 1)}"
-    kinds += f" {run} {'were' if run > 1 else 'was'} run:" if run < total else ""
-    if not any(texts.values()):
-        return f"Of {kinds} none is decided."
-    published, corrected = (texts[name] or "none is decided" for name in PROTOCOLS)
-    if published == corrected:
-        by_claim = others.assign(verdict=others["verdict"].where(others["verdict"].isin(DECIDED)))
-        is_same = (by_claim.groupby("id")["verdict"].nunique(dropna=False) == 1).all()
-        both = "under both protocols" if is_same else "under each protocol, but not the same ones"
-        return f"Of {kinds} {corrected} {both}."
-    return f"Of {kinds} {corrected} under corrected; {published} under published."
-
-
-def _in_words(counts: Mapping[str, int], total: int) -> str:
+def _in_words(claims: pd.DataFrame, *, of_all: bool = False) -> str:
+    """Return how many have which verdict; ``of_all``: "all hold" where these are all there are."""
+    counts = claims["verdict"].value_counts()
     words = []
-    for verdict, number in counts.items():
+    for verdict in filter(counts.__contains__, VERDICTS):
+        number = int(counts[verdict])
         one, several = _WORDS.get(verdict, (f"is {verdict}", f"are {verdict}"))
-        if number == total > 1:
+        if of_all and number == len(claims) > 1:
             text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
             return text.get(verdict, f"all {several}")
-        if number:
-            words.append(f"{number} {several if number > 1 else one}")
+        words.append(f"{number} {several if number > 1 else one}")
     return listed(words)
 
 

@@ -22,6 +22,7 @@ from mbert_atlas.scorecard.verdicts import (
     HOLDS_SO_FAR,
     NOT_APPLICABLE,
     NOT_RUN,
+    TOO_FEW_SEEDS,
     UNDECIDED,
     VERDICTS,
 )
@@ -55,7 +56,8 @@ class Outcome:
     basis: str = ""  # of the interval unless it is over seeds and items, and what would decide
     unit: str = ""  # of the effect, with the metric unless the case names it
     reported: str = ""  # the effect in the paper's numbers of the same cells, if it has them
-    apart: str = ""  # how far ours is from that
+    apart: str = ""  # how far ours is from that, with our interval
+    share: str = ""  # that ours is of it, where an effect of that sign is claimed and holds
     q: str = ""  # of a claim of the paper that holds or does not
     is_weak: bool = False  # the verdict does not remain at a false-discovery rate of 5%
     reasons: tuple[str, ...] = ()  # why it is not applicable, or cases do not count
@@ -63,6 +65,11 @@ class Outcome:
     """Ids, sentences and effects of those that show it, too."""
     plot: Mapping[str, Any] | None = None
     """Pixels of its effect, interval, region, ... and ``ticks``, numbers on the scale with text."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether chance may explain it, or a control shows it, too."""
+        return self.is_weak or bool(self.controls)
 
     @property
     def scope(self) -> str:
@@ -89,7 +96,7 @@ class ClaimView:
     def agrees(self) -> bool:
         """Whether it has the same result under all protocols, which may have the same runs."""
         results = {
-            (one.words, one.effect, one.scope, one.limiting, one.reasons, one.controls)
+            (one.words, one.effect, one.scope, one.limiting, one.reasons, one.controls, one.is_weak)
             for one in self.outcomes
         }
         return len(results) == 1
@@ -98,6 +105,11 @@ class ClaimView:
     def was_run(self) -> bool:
         """Whether it has a result under any protocol."""
         return any(one.verdict != NOT_RUN for one in self.outcomes)
+
+    @property
+    def fails(self) -> bool:
+        """Whether it does not hold, or not so far, under any protocol."""
+        return any(one.verdict in (DOES_NOT_HOLD, FAILS_SO_FAR) for one in self.outcomes)
 
     @property
     def is_judged(self) -> bool:
@@ -193,6 +205,7 @@ def _outcome(
         return Outcome(protocol, verdict, words, look)
     run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
     words += f" ({run} of {cases} cases)" * verdict.endswith(_SO_FAR)
+    words += " (two needed)" * (verdict == TOO_FEW_SEEDS)
     reasons = tuple(filter(None, record["gate"].split("; ")))
     if verdict == NOT_APPLICABLE and record["cells"]:
         reasons = (_NEEDS_SCALE, *reasons)
@@ -227,6 +240,7 @@ def _outcome(
         seeds=f"{seeds or 'no'} seed{'s' * (seeds != '1')}",
         reported=_signed_or_none(record["reported_here"], record["effect_of"]),
         apart=_apart(record, digits),
+        share=_share(record),
         basis="; ".join(filter(None, basis)),
         unit=unit(" ".join(metric or metrics), record["effect_of"], named=bool(metric)),
         q=_level(record["q"]).removeprefix("= ") if has_q else "",
@@ -284,8 +298,20 @@ def _signed_or_none(number: float, effect_of: str) -> str:
 def _apart(record: Mapping[str, Any], digits: int) -> str:
     """Return how far our effect is from the paper's, as the numbers next to it are rounded."""
     digits = min(digits, _DIGITS)
-    number = round(record["effect"], digits) - record["reported_here"]
-    return "" if math.isnan(number) else signed(number, digits, "difference")
+    numbers = (round(record[name], digits) for name in ("effect", "low", "high"))
+    effect, *ends = (number - record["reported_here"] for number in numbers)
+    if math.isnan(effect):
+        return ""
+    texts = [signed(number, digits, "difference") for number in (effect, *ends)]
+    return f"{texts[0]} [{', '.join(texts[1:])}]" if all(map(math.isfinite, ends)) else texts[0]
+
+
+def _share(record: Mapping[str, Any]) -> str:
+    """Return what share of the paper's effect ours is, if the claim is about its sign and holds."""
+    is_of_sign = record["above"] >= 0 or record["below"] <= 0
+    holds = record["verdict"] in (HOLDS, HOLDS_SO_FAR) and record["effect_of"] == "difference"
+    ratio = record["effect"] / (record["reported_here"] or math.nan)
+    return f"{ratio:.0%}" if is_of_sign and holds and ratio > 0 else ""
 
 
 def _effect(record: Mapping[str, Any]) -> str:
@@ -299,7 +325,10 @@ def _would_decide(record: Mapping[str, Any], digits: int) -> str:
     others = f"{seeds:.0f} seed{'s' * (seeds > 1)}" if seeds > 0 else ""
     if math.isinf(record["detectable"]):
         return f"no effect is large enough for this run; to decide it: {others or 'more items'}"
-    distance = f"an effect {record['detectable']:.{digits}f} from the region's border"
+    ends = (record["above"], record["below"])
+    now = min(abs(record["effect"] - end) for end in ends if math.isfinite(end))
+    distance = f"{record['detectable']:.{digits}f} from the region's border (now {now:.{digits}f})"
+    distance = f"an effect {distance}"
     if others:
         return f"to decide it: {others}, or {distance}"
     return f"to decide it: {distance}, or more items{' and seeds' * bool(record['seeds'])}"

@@ -60,68 +60,74 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [HOLDS, HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED],
             [HOLDS, HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED],
-            "Of 5 headline claims 3 hold, 1 does not hold and 1 is undecided, under both"
-            " protocols.",
+            "Under both protocols: of 5 headline claims 3 hold, 1 does not hold and 1 is"
+            " undecided.",
         ),
         (
             [HOLDS, UNDECIDED],
             [UNDECIDED, HOLDS],  # as many, but others
-            "Of 2 headline claims 1 holds and 1 is undecided under each protocol, but not the same"
-            " ones.",
+            "Published: of 2 headline claims 1 holds and 1 is undecided; no claim fails.\n"
+            "Corrected: of 2 headline claims 1 holds and 1 is undecided; no claim fails.",
         ),
         (
             [HOLDS, HOLDS_SO_FAR, HOLDS_SO_FAR, FAILS_SO_FAR],
-            [HOLDS, HOLDS_SO_FAR, UNDECIDED, UNDECIDED],  # two have the same numbers
-            "Of 4 headline claims 1 holds, 2 hold so far and 1 does not hold so far under"
-            " corrected; 1 holds, 1 holds so far and 2 are undecided under published.",
+            [HOLDS, HOLDS_SO_FAR, UNDECIDED, UNDECIDED],
+            "Published: of 4 headline claims 1 holds, 1 holds so far and 2 are undecided; no claim"
+            " fails.\n"
+            "Corrected: of 4 headline claims 1 holds, 2 hold so far and 1 does not hold so far.",
         ),
         (
             [UNDECIDED] * 3,
             [NOT_APPLICABLE, NOT_RUN, NOT_RUN],
-            "Of 3 headline claims all are undecided under corrected; 1 is not applicable and 2 were"
-            " not run under published.",
+            "Published: of 3 headline claims 1 is not applicable and 2 were not run.\n"
+            "Corrected: of 3 headline claims all are undecided.",
         ),
         (
             [DOES_NOT_HOLD] * 2,
             [NOT_RUN] * 2,
-            "Of 2 headline claims none holds under corrected; none was run under published.",
+            "Published: of 2 headline claims none was run.\n"
+            "Corrected: of 2 headline claims none holds.",
         ),
-        ([HOLDS], [HOLDS], "Of 1 headline claim 1 holds, under both protocols."),
+        (
+            [HOLDS],
+            [HOLDS],
+            "Under both protocols: of 1 headline claim 1 holds; no claim fails.",
+        ),
         ([NOT_RUN] * 2, [NOT_RUN] * 2, "None of 2 headline claims was run."),
     ],
 )
-def test_a_sentence_counts_headline_claims(
+def test_a_line_a_protocol_counts_headline_claims(
     corrected: list[str], published: list[str], sentence: str
 ) -> None:
     assert finding(judged(corrected, published)) == sentence
 
 
-def test_a_second_sentence_counts_what_else_holds_or_does_not() -> None:
+def test_other_claims_that_hold_or_do_not_are_counted_after_them() -> None:
     claims = judged([HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED], [HOLDS] * 4)
     claims.loc[claims["id"] != "claim0", "headline"] = ""
     assert finding(claims) == (
-        "Of 1 headline claim 1 holds, under both protocols. Of 4 others 3 were run: 1 holds and 1"
-        " does not hold under corrected; 3 hold under published."
+        "Published: of 1 headline claim 1 holds; of 4 others 3 were run: 3 hold; no claim fails.\n"
+        "Corrected: of 1 headline claim 1 holds; of 4 others 3 were run: 1 holds and 1 does not"
+        " hold."
     )
     claims["verdict"] = HOLDS
-    assert finding(claims).endswith("Of 4 others 4 hold under both protocols.")
-    claims.loc[claims["id"] == "claim1", "verdict"] = [UNDECIDED, HOLDS]
-    claims.loc[claims["id"] == "claim2", "verdict"] = [HOLDS, UNDECIDED]
-    text = "Of 4 others 3 hold under each protocol, but not the same ones."
-    assert finding(claims).endswith(text)
+    line = "Under both protocols: of 1 headline claim 1 holds; of 4 others 4 hold; no claim fails."
+    assert finding(claims) == line
     claims.loc[claims["headline"] == "", "verdict"] = UNDECIDED
-    assert finding(claims).endswith("Of 4 others none is decided.")
+    line = "Under both protocols: of 1 headline claim 1 holds; of 4 others none is decided; no"
+    assert finding(claims) == f"{line} claim fails."
 
 
-def test_the_last_sentence_counts_verdicts_to_doubt() -> None:
+def test_the_last_lines_count_verdicts_to_doubt() -> None:
     claims = judged([HOLDS, HOLDS], [HOLDS, UNDECIDED])
     decided = (claims["id"] == "claim1") & (claims["verdict"] == HOLDS)
     claims.loc[decided, "in_control"] = "control"
-    text = "Of 2 verdicts 1 is shown by a control, too."
-    assert finding(claims).endswith(f"under published. {text}")
+    assert len(finding(claims).splitlines()) == 3
+    assert "\n1 of 2 verdicts is no evidence: a control, where" in finding(claims)
     claims["q"] = 0.06
-    text = "Of 2 verdicts 2 are weak and 1 is shown by a control, too."
-    assert finding(claims).endswith(text)
+    *_, weak, shared = finding(claims).splitlines()
+    assert weak == "2 of 2 verdicts are weak: with so many claims, chance may explain them."
+    assert shared.startswith("1 of 2 verdicts is no evidence")
 
 
 def test_verdicts_count_once_where_protocols_share_numbers() -> None:
@@ -139,7 +145,7 @@ def test_verdicts_count_once_where_protocols_share_numbers() -> None:
 
 def test_without_headline_claims_the_sentence_is_about_all() -> None:
     claims = judged([HOLDS, HOLDS], [HOLDS, HOLDS], headline="")
-    text = "Of 3 claims 2 hold and 1 was not run, under both protocols."
+    text = "Under both protocols: of 3 claims 2 hold and 1 was not run; no claim fails."
     assert finding(claims) == text
 
 
@@ -180,7 +186,7 @@ def test_the_index_starts_with_what_was_run_and_found(run: Path) -> None:
     assert facts["comparable with the papers"].startswith(
         "<strong>No</strong>: results are on &lt;"
     )
-    found = "Of 3 headline claims 1 holds, 1 does not hold and 1 was not run, under both protocols."
+    found = "of 3 headline claims 1 holds, 1 does not hold and 1 was not run"
     assert found in page.text
     assert "2 claims that were not run, among them 1 headline claim" in text
     glance, _, rest = text.partition("</table>")

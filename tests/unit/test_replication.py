@@ -292,9 +292,10 @@ def test_the_paper_s_number_stands_next_to_ours_and_in_its_plot(
     better, _ = claim_views(claims, WORLD)
     shown = better.outcomes[0]
     # 10.96 without rounding, which nobody could check from what stands there
-    assert (shown.effect, shown.reported, shown.apart) == ("+10.0 [+8.9, +11.0]", "−1.00", "+11.0")
+    assert (shown.effect, shown.reported) == ("+10.0 [+8.9, +11.0]", "−1.00")
+    assert shown.apart == "+11.0 [+9.9, +12.0]"
     page = page_of(WORLD)
-    assert page.count("the paper: −1.00; ours&nbsp;−&nbsp;paper:&nbsp;+11.0<") == 1
+    assert page.count("the paper: −1.00; ours&nbsp;−&nbsp;paper:&nbsp;+11.0 [+9.9, +12.0]<") == 1
     assert page.count('<polygon class="reported"') == 1
 
 
@@ -348,9 +349,9 @@ def test_verdicts_have_their_scope(
     better, _ = claim_views(claims.assign(**row, seeds_to_decide=1, detectable=2.0), WORLD)
     first = better.outcomes[0]
     assert (first.words, first.scope) == (words, scope)
-    assert (first.basis == "to decide it: 1 seed, or an effect 2.0 from the region's border") == (
-        verdict == "undecided"
-    )
+    assert (
+        first.basis == "to decide it: 1 seed, or an effect 2.0 from the region's border (now 10.0)"
+    ) == (verdict == "undecided")
 
 
 @pytest.mark.parametrize(
@@ -360,7 +361,8 @@ def test_verdicts_have_their_scope(
         (
             2.0,
             float("nan"),
-            "to decide it: an effect 2.0 from the region's border, or more items and seeds",
+            "to decide it: an effect 2.0 from the region's border (now 10.0), or more items and"
+            " seeds",
         ),
         (float("inf"), 3, "no effect is large enough for this run; to decide it: 3 seeds"),
         (
@@ -435,22 +437,42 @@ def test_what_does_not_apply_says_why_under_the_verdict(
     assert page_of(WORLD).count(f"left out: {gate}") == 1
 
 
-def test_headline_claims_come_first_in_short(
+def test_a_page_begins_with_headline_claims_and_what_does_not_hold(
     claims: pd.DataFrame, page_of: Callable[[Setting], str]
 ) -> None:
-    assert "headlines" not in page_of(WORLD)
-    claims.loc[claims["id"] == "better", "headline"] = "yes"
+    assert "in-short" not in page_of(WORLD)
+    is_better = claims["id"] == "better"
+    claims.loc[~is_better, "headline"] = "yes"  # and was not run
+    claims.loc[is_better, ["verdict", "effect", "low", "high"]] = ["does not hold", -2.0, -3, -1]
     page = page_of(WORLD)
-    assert page.index('<a href="#headlines">') < page.index('<a href="#claims">')
-    _, _, rest = page.partition('<h2 id="headlines">')
+    assert page.index('<a href="#in-short">') < page.index('<a href="#claims">')
+    _, _, rest = page.partition('<h2 id="in-short">')
     short, _, rest = rest.partition('<h2 id="claims">')
-    assert short.count('<a href="#better">') == rest.count('<tr id="better">') == 1
-    assert "#never" not in short
-    (effect,) = set(re.findall(r'class="effect-is">([^<]+)', short))
-    assert effect in rest
-    assert "the paper: −1.00; ours" in short
+    assert re.findall('<a href="#(.*?)">', short) == ["never", "better"]
+    assert short.count("headline claim") == 1
+    assert rest.count('<tr id="better">') == rest.count('<li id="never">') == 1
+    assert "✗ does not hold<" in short
+    assert ">−2.0 [−3.0, −1.0] points (accuracy)" in short
+    paper = "the paper: −1.00; ours&nbsp;−&nbsp;paper:&nbsp;−1.0 [−2.0, +0.0]"
+    assert short.count(paper) == rest.count(paper) > 0
     assert "<svg" not in short
     assert "generously" not in short
+    assert "no number in the paper" not in short.partition('"#better"')[2]
+
+
+@pytest.mark.parametrize(
+    ("effect", "above", "share"),
+    [(2.0, 0.0, "20%"), (-2.0, 0.0, ""), (12.0, 0.0, "120%"), (2.0, -1.0, "")],
+)
+def test_an_effect_as_claimed_has_its_share_of_the_paper_s(
+    claims: pd.DataFrame, effect: float, above: float, share: str
+) -> None:
+    row = ["effect", "above", "reported_here", "verdict"]
+    claims.loc[claims["id"] == "better", row] = [effect, above, 10.0, "holds"]
+    view, _ = claim_views(claims, WORLD)
+    assert [outcome.share for outcome in view.outcomes] == [share] * 2
+    claims["verdict"] = "undecided"
+    assert {each.share for view in claim_views(claims, WORLD) for each in view.outcomes} == {""}
 
 
 def test_controls_are_apart_and_mark_what_they_show(
