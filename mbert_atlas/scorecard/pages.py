@@ -191,6 +191,7 @@ def write_replication(
         artifacts=sections,
         contents=_contents(artifacts, views, parts),
         finding=finding(claims),
+        encoders=[*dict.fromkeys(setting.labels(f"{paper}/").models.values())],
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
         cards=cards,
         most_unknown=MOST_UNKNOWN,
