@@ -41,15 +41,18 @@ def headlines(claims: pd.DataFrame) -> pd.DataFrame:
 def finding(claims: pd.DataFrame) -> str:
     """Return the verdicts on the claims of a paper in words, a line for each protocol.
 
-    ``Published: of 5 headline claims 3 hold, 1 does not hold and 1 is undecided; of 9 others 4
-    were run: none is decided.`` Protocols with the same verdicts share a line. The last lines state
-    how many verdicts are weak, or true of a control, too. A paper without headline claims is
+    ``Published: of 5 headline claims 3 hold, 1 does not hold and 1 is undecided; of 9 others none
+    is decided.`` Protocols with the same verdicts share a line. Then follow how many claims to
+    doubt, and whether the paper has numbers to compare with. A paper without headline claims is
     described by all.
     """
     claims = of_paper(claims)
     is_counted = claims["id"].isin(headlines(claims)["id"])
-    if (claims["verdict"][is_counted] == NOT_RUN).all():
-        return f"None of {_kinds(claims[is_counted])} was run."
+    counted = claims[is_counted]
+    kind = "headline claim" if (counted["headline"] == "yes").any() else "claim"
+    kinds = f"{(total := counted['id'].nunique())} {kind}{'s' * (total > 1)}"
+    if (counted["verdict"] == NOT_RUN).all():
+        return f"None of {kinds} was run."
     told = claims["verdict"].where(is_counted | claims["verdict"].isin([*DECIDED, NOT_RUN]), "")
     if (told.groupby(claims["id"]).nunique() == 1).all():
         protocols = {"Under both protocols": PROTOCOLS[-1]}
@@ -58,48 +61,45 @@ def finding(claims: pd.DataFrame) -> str:
     lines = []
     for title, protocol in protocols.items():
         is_here = claims["protocol"] == protocol
-        headline, others = claims[is_here & is_counted], claims[is_here & ~is_counted]
-        texts = [f"of {_kinds(headline)} {_in_words(headline, of_all=True)}"]
-        if (was_run := others["verdict"] != NOT_RUN).any():
-            some = f" {was_run.sum()} {'was' if was_run.sum() == 1 else 'were'} run:"
-            kinds = f"{len(others)} other{'s' * (len(others) > 1)}{some * (not was_run.all())}"
-            decided = others[others["verdict"].isin(DECIDED)]
-            texts += [f"of {kinds} {_in_words(decided) or 'none is decided'}"]
-        held = claims["verdict"][is_here & claims["verdict"].isin(DECIDED)]
-        if len(held) and not held.isin([DOES_NOT_HOLD, FAILS_SO_FAR]).any():
-            texts += ["no claim fails"]
+        others = claims["verdict"][is_here & ~is_counted]
+        texts = [f"of {kinds} {_in_words(claims['verdict'][is_here & is_counted], of_all=True)}"]
+        if (others != NOT_RUN).any():
+            some = _in_words(others[others.isin(DECIDED)]) or "none is decided"
+            texts += [f"of {len(others)} other{'s' * (len(others) > 1)} {some}"]
+        run = claims["verdict"][is_here & (claims["verdict"] != NOT_RUN)]
+        if run.isin(DECIDED).any() and not run.isin([DOES_NOT_HOLD, FAILS_SO_FAR]).any():
+            texts += [f"none of {len(run)} that were run fails"]
         lines += [f"{title}: {'; '.join(texts)}."]
+    if counted["reported"].isna().all():
+        lines += [f"The paper has no number for {'any' if total > 1 else 'the'} {kind}."]
     return "\n".join([*lines, *_doubts(claims)])
 
 
-def _kinds(claims: pd.DataFrame) -> str:
-    kind = "headline claim" if (claims["headline"] == "yes").any() else "claim"
-    return f"{(total := claims['id'].nunique())} {kind}{'s' * (total > 1)}"
-
-
 def _doubts(claims: pd.DataFrame) -> list[str]:
-    """Return how many verdicts to doubt, and why."""
+    """Return how many claims to doubt, and why."""
     decided, kept = count_discoveries(claims)
-    shared = int((counted_once(claims)["in_control"] != "").sum())
+    shared = claims["id"][claims["in_control"] != ""].nunique()
     doubts = [
-        (decided - kept, "weak: with so many claims, chance may explain them"),
+        (decided - kept, "weak: chance may explain a result among so many"),
         (shared, "no evidence: a control, where there is nothing to find, shows the same"),
     ]
+    kinds = f"{decided} claim{'s' * (decided > 1)} that hold{'s' * (decided == 1)} or"
+    kinds += f" do{'es' * (decided == 1)} not"
     return [
-        f"{number} of {decided} verdict{'s' * (decided > 1)} {'are' if number > 1 else 'is'} {why}."
+        f"Of {kinds}, {number} {'are' if number > 1 else 'is'} {why}."
         for number, why in doubts
         if number
     ]
 
 
-def _in_words(claims: pd.DataFrame, *, of_all: bool = False) -> str:
-    """Return how many have which verdict; ``of_all``: "all hold" where these are all there are."""
-    counts = claims["verdict"].value_counts()
+def _in_words(verdicts: "pd.Series[str]", *, of_all: bool = False) -> str:
+    """Return how many there are of each; ``of_all``: "all hold" where they are the same."""
+    counts = verdicts.value_counts()
     words = []
     for verdict in filter(counts.__contains__, VERDICTS):
         number = int(counts[verdict])
         one, several = _WORDS.get(verdict, (f"is {verdict}", f"are {verdict}"))
-        if of_all and number == len(claims) > 1:
+        if of_all and number == len(verdicts) > 1:
             text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
             return text.get(verdict, f"all {several}")
         words.append(f"{number} {several if number > 1 else one}")
@@ -123,7 +123,11 @@ def count_verdicts(claims: pd.DataFrame, *, once: bool = True) -> dict[str, dict
 
 
 def count_discoveries(claims: pd.DataFrame) -> tuple[int, int]:
-    """Return how many verdicts are decided, and how many remain at that false-discovery rate."""
-    claims = counted_once(claims)
-    q = claims["q"][claims["verdict"].isin(DECIDED)]
-    return len(q), int((q <= FALSE_DISCOVERIES).sum())
+    """Return how many claims are decided under a protocol, and of how many all verdicts remain.
+
+    That is, at a rate of false discoveries of :data:`FALSE_DISCOVERIES`.
+    """
+    claims = of_paper(claims)
+    decided = claims[claims["verdict"].isin(DECIDED)]
+    remain = decided["q"].le(FALSE_DISCOVERIES).groupby(decided["id"]).all()
+    return len(remain), int(remain.sum())

@@ -167,13 +167,12 @@ def write_replication(
         _section(key, setting.labels(f"{paper}/{key}", contrasts), views, scorecard, figures)
         for key in artifacts
     ]
-    of_paper = [view for view in views if not view.is_control]
+    run = [view for view in views if view.was_run and not view.is_control]
     measured = scorecard["target"][was_run(scorecard)]
     parts: dict[str, Any] = {
-        "in_short": sorted(
-            (view for view in of_paper if view.row["headline"] or view.fails),
-            key=lambda view: not view.row["headline"],
-        ),
+        "in_short": [view for view in run if view.row["headline"]]
+        + [view for view in run if view.fails and not view.row["headline"]],
+        "holding": [view for view in run if view.holds and not view.row["headline"]],
         "families": families_of(setting.record, paper),
         "deviations": bullets(prose, "Deviations and choices"),
         "protocol_rows": table_rows(prose, "The two protocols"),
@@ -224,7 +223,7 @@ def _contents(
 ) -> dict[str, str]:
     """Return the titles of a page's sections by their ids, without those that would be empty."""
     sections = [
-        ("in-short", "In short", parts["in_short"]),
+        ("in-short", "In short", parts["in_short"] or parts["holding"]),
         ("claims", "All claims", True),
         ("our-controls", "Controls (ours)", any(view.is_control for view in views)),
         *((key, (name := artifact_name(key))[:1].upper() + name[1:], True) for key in artifacts),

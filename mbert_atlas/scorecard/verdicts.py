@@ -47,8 +47,9 @@ items it has, ``seeds`` how many seeds; ``gate`` is why cases do not count; ``co
 claims of which it is a control, ``in_control`` the controls that show the same; ``same_numbers`` is
 ``yes`` if the other protocol has the same numbers;
 ``p`` is the level at which the verdict would just be reached, ``q`` is p corrected for the number
-of claims; ``detectable`` the distance from a border that is decided with 80% power,
-``seeds_to_decide`` how many seeds would decide, both of undecided claims; ``effect_of`` is
+of claims (one q, of ``corrected``, where the protocols share a result); ``detectable`` the distance
+from a border that is decided with 80% power, ``seeds_to_decide`` how many seeds would decide, both
+of undecided claims; ``effect_of`` is
 ``difference`` (of conditions, or numbers that are gains) or ``level``; ``reported`` is the effect
 in the paper's own numbers, ``reported_here`` that in the cells of our effect,
 ``reported_bears_out`` is ``yes`` if the former agrees with the claim; ``headline`` is ``yes`` for
@@ -139,7 +140,10 @@ def verdicts(
     frame["in_control"] = _in_control(frame)
     of_papers = frame[frame["control_for"] == ""]
     by_family = of_papers.groupby(["paper", "protocol"], sort=False)["p"]
-    return frame.assign(q=by_family.transform(corrected))
+    frame = frame.assign(q=by_family.transform(corrected))
+    shared = frame[frame["same_numbers"] == "yes"]
+    frame.loc[shared.index, "q"] = shared.groupby(["paper", "id"])["q"].transform("last")
+    return frame
 
 
 def uncensored(key: Key) -> Key:

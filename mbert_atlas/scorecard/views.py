@@ -13,6 +13,7 @@ import pandas as pd
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.counts import FALSE_DISCOVERIES
+from mbert_atlas.scorecard.plots import plot, scale_of
 from mbert_atlas.scorecard.templates import Setting, artifact_name
 from mbert_atlas.scorecard.verdicts import (
     DECIDED,
@@ -37,7 +38,6 @@ _SOURCES = {"seed": "seeds", "item": "test items", "in part item": "some of the 
 _SO_FAR = " so far"
 _DIGITS = 2  # after the point, of numbers in the papers
 _NEEDS_SCALE = "it states a level, which only the paper's data and encoder can have"
-_WIDTH, _EDGE, _APART = 150, 10, 26  # of a plot, and of numbers on its scale, in pixels
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Outcome:
     controls: tuple[tuple[str, str, str], ...] = ()
     """Ids, sentences and effects of those that show it, too."""
     plot: Mapping[str, Any] | None = None
-    """Pixels of its effect, interval, region, ... and ``ticks``, numbers on the scale with text."""
+    """See :func:`.plots.plot`."""
 
     @property
     def is_doubtful(self) -> bool:
@@ -96,7 +96,7 @@ class ClaimView:
     def agrees(self) -> bool:
         """Whether it has the same result under all protocols, which may have the same runs."""
         results = {
-            (one.words, one.effect, one.scope, one.limiting, one.reasons, one.controls, one.is_weak)
+            (one.words, one.effect, one.scope, one.limiting, one.reasons, one.controls)
             for one in self.outcomes
         }
         return len(results) == 1
@@ -105,6 +105,12 @@ class ClaimView:
     def was_run(self) -> bool:
         """Whether it has a result under any protocol."""
         return any(one.verdict != NOT_RUN for one in self.outcomes)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds, or holds so far, under a protocol, and fails under none."""
+        holds = any(one.verdict in (HOLDS, HOLDS_SO_FAR) for one in self.outcomes)
+        return holds and not self.fails
 
     @property
     def fails(self) -> bool:
@@ -141,12 +147,7 @@ def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
         text = _signed_or_none(reported, first["effect_of"])
         # the plots of both protocols have one scale
         numbers = [record[column] for record in records for column in columns]
-        numbers = [number for number in numbers if math.isfinite(number)] or [0.0]
-        size = (max(numbers) - min(numbers)) or 1.0
-        if min(map(abs, numbers)) <= size:  # zero is in the scale, or near
-            numbers.append(0.0)
-        margin = 0.08 * ((max(numbers) - min(numbers)) or 1.0)
-        scale = (min(numbers) - margin, max(numbers) + margin)
+        scale = scale_of(numbers)
         conditions = setting.conditions.get(f"{first['paper']}/{first['artifact']}", {})
         names = {**setting.names, **conditions}
         outcomes = [_outcome(record, names, shown_by, scale, columns) for record in records]
@@ -204,7 +205,7 @@ def _outcome(
     if verdict == NOT_RUN:
         return Outcome(protocol, verdict, words, look)
     run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
-    words += f" ({run} of {cases} cases)" * verdict.endswith(_SO_FAR)
+    words += f" ({run} of {cases} cases tested)" * verdict.endswith(_SO_FAR)
     words += " (two needed)" * (verdict == TOO_FEW_SEEDS)
     reasons = tuple(filter(None, record["gate"].split("; ")))
     if verdict == NOT_APPLICABLE and record["cells"]:
@@ -225,10 +226,6 @@ def _outcome(
         ]
         basis += [", ".join(levels)]
     has_q = verdict in DECIDED and math.isfinite(record["q"])
-    ends = [record[column] for column in plotted]
-    plot: dict[str, Any] = dict(zip(plotted, (_place(end, *scale) for end in ends), strict=True))
-    plot |= {"zero": _place(0.0, *scale) if scale[0] < 0 < scale[1] else None}
-    plot |= {"of_control": bool(record["control_for"])}
     metrics = record["metric"].split()
     metric = [name for name in metrics if name in record["cell"].split()]
     return replace(
@@ -249,7 +246,7 @@ def _outcome(
             (name, others[name, protocol]["claim"], _effect(others[name, protocol]))
             for name in record["in_control"].split()
         ),
-        plot=plot | {"ticks": _ticks(*scale)},
+        plot=plot(record, plotted, scale),
     )
 
 
@@ -346,25 +343,3 @@ def _named(text: str, names: Mapping[str, str]) -> str:
 def _name(part: str, names: Mapping[str, str]) -> str:
     is_artifact = part.startswith(("figure", "table"))
     return artifact_name(part) if is_artifact else language(part, names)
-
-
-def _place(number: float, low: float, high: float) -> float | None:
-    """Return where a plot shows a number, in pixels from its left; none if that is not finite."""
-    if not math.isfinite(number):
-        return None
-    share = (min(max(number, low), high) - low) / (high - low)
-    return round(_EDGE + share * (_WIDTH - 2 * _EDGE), 1)
-
-
-def _ticks(low: float, high: float) -> list[tuple[float | None, str]]:
-    """Return two or three round numbers of a plot's scale, with zero if that is on it."""
-    step = 10 ** math.floor(math.log10((high - low) / 5))
-    step *= max(each for each in (1, 2, 5) if each * step <= (high - low) / 5)
-    digits = max(0, -math.floor(math.log10(step)))
-    ticks = [math.ceil(low / step) * step, math.floor(high / step) * step]
-    if low < 0 < high:
-        apart = _APART / _WIDTH * (high - low)
-        ticks = sorted([0.0, *(tick for tick in ticks if abs(tick) > apart)])
-    return [
-        (_place(tick, low, high), signed(tick, digits, "level") if tick else "0") for tick in ticks
-    ]

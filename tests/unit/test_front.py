@@ -48,7 +48,7 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
     frame = pd.DataFrame(rows, columns=["id", "protocol", "verdict", "headline"])
     same = frame.groupby("id")["verdict"].transform("nunique") == 1
     frame = frame.assign(
-        control_for="", in_control="", same_numbers=same.map({True: "yes"}), q=0.01
+        control_for="", in_control="", same_numbers=same.map({True: "yes"}), q=0.01, reported=1.0
     )
     frame.loc[frame["id"] == "control", "control_for"] = "claim0"
     return frame.fillna("")
@@ -66,14 +66,16 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [HOLDS, UNDECIDED],
             [UNDECIDED, HOLDS],  # as many, but others
-            "Published: of 2 headline claims 1 holds and 1 is undecided; no claim fails.\n"
-            "Corrected: of 2 headline claims 1 holds and 1 is undecided; no claim fails.",
+            "Published: of 2 headline claims 1 holds and 1 is undecided; none of 2 that were run"
+            " fails.\n"
+            "Corrected: of 2 headline claims 1 holds and 1 is undecided; none of 2 that were run"
+            " fails.",
         ),
         (
             [HOLDS, HOLDS_SO_FAR, HOLDS_SO_FAR, FAILS_SO_FAR],
             [HOLDS, HOLDS_SO_FAR, UNDECIDED, UNDECIDED],
-            "Published: of 4 headline claims 1 holds, 1 holds so far and 2 are undecided; no claim"
-            " fails.\n"
+            "Published: of 4 headline claims 1 holds, 1 holds so far and 2 are undecided; none of"
+            " 4 that were run fails.\n"
             "Corrected: of 4 headline claims 1 holds, 2 hold so far and 1 does not hold so far.",
         ),
         (
@@ -91,7 +93,7 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [HOLDS],
             [HOLDS],
-            "Under both protocols: of 1 headline claim 1 holds; no claim fails.",
+            "Under both protocols: of 1 headline claim 1 holds; none of 1 that were run fails.",
         ),
         ([NOT_RUN] * 2, [NOT_RUN] * 2, "None of 2 headline claims was run."),
     ],
@@ -106,16 +108,17 @@ def test_other_claims_that_hold_or_do_not_are_counted_after_them() -> None:
     claims = judged([HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED], [HOLDS] * 4)
     claims.loc[claims["id"] != "claim0", "headline"] = ""
     assert finding(claims) == (
-        "Published: of 1 headline claim 1 holds; of 4 others 3 were run: 3 hold; no claim fails.\n"
-        "Corrected: of 1 headline claim 1 holds; of 4 others 3 were run: 1 holds and 1 does not"
-        " hold."
+        "Published: of 1 headline claim 1 holds; of 4 others 3 hold; none of 4 that were run"
+        " fails.\n"
+        "Corrected: of 1 headline claim 1 holds; of 4 others 1 holds and 1 does not hold."
     )
     claims["verdict"] = HOLDS
-    line = "Under both protocols: of 1 headline claim 1 holds; of 4 others 4 hold; no claim fails."
-    assert finding(claims) == line
+    line = "Under both protocols: of 1 headline claim 1 holds; of 4 others {}; none of 5 that were"
+    assert finding(claims) == line.format("4 hold") + " run fails."
     claims.loc[claims["headline"] == "", "verdict"] = UNDECIDED
-    line = "Under both protocols: of 1 headline claim 1 holds; of 4 others none is decided; no"
-    assert finding(claims) == f"{line} claim fails."
+    claims.loc[claims["headline"] == "yes", "reported"] = float("nan")
+    line = line.format("none is decided") + " run fails."
+    assert finding(claims) == f"{line}\nThe paper has no number for the headline claim."
 
 
 def test_the_last_lines_count_verdicts_to_doubt() -> None:
@@ -123,11 +126,11 @@ def test_the_last_lines_count_verdicts_to_doubt() -> None:
     decided = (claims["id"] == "claim1") & (claims["verdict"] == HOLDS)
     claims.loc[decided, "in_control"] = "control"
     assert len(finding(claims).splitlines()) == 3
-    assert "\n1 of 2 verdicts is no evidence: a control, where" in finding(claims)
+    assert "\nOf 2 claims that hold or do not, 1 is no evidence: a control" in finding(claims)
     claims["q"] = 0.06
     *_, weak, shared = finding(claims).splitlines()
-    assert weak == "2 of 2 verdicts are weak: with so many claims, chance may explain them."
-    assert shared.startswith("1 of 2 verdicts is no evidence")
+    assert weak.startswith("Of 2 claims that hold or do not, 2 are weak: chance may explain")
+    assert shared.startswith("Of 2 claims that hold or do not, 1 is no evidence")
 
 
 def test_verdicts_count_once_where_protocols_share_numbers() -> None:
@@ -140,12 +143,14 @@ def test_verdicts_count_once_where_protocols_share_numbers() -> None:
     }
     levels = claims.assign(q=[0.01, 0.2] * (len(claims) // 2))
     assert sum(count_verdicts(claims, once=False)["published"].values()) == 4
-    assert count_discoveries(levels) == (4, 2)
+    assert count_discoveries(levels) == (3, 2)
 
 
 def test_without_headline_claims_the_sentence_is_about_all() -> None:
     claims = judged([HOLDS, HOLDS], [HOLDS, HOLDS], headline="")
-    text = "Under both protocols: of 3 claims 2 hold and 1 was not run; no claim fails."
+    text = (
+        "Under both protocols: of 3 claims 2 hold and 1 was not run; none of 2 that were run fails."
+    )
     assert finding(claims) == text
 
 

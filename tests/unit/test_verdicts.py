@@ -372,21 +372,29 @@ def test_the_spread_of_another_kind_of_model_says_nothing(
     assert row["verdict"] == verdict
 
 
-@pytest.mark.parametrize(("corrected", "same"), [("54", "yes"), ("54.5", "")])
-def test_protocols_with_the_same_numbers_are_marked(
+@pytest.mark.parametrize(("corrected", "same"), [("50.4", "yes"), ("50.5", "")])
+def test_protocols_with_the_same_numbers_are_marked_and_share_q(
     tmp_path: Path, corrected: str, same: str
 ) -> None:
     lines = [
         f"toy2020,table1,nli,mbert,{condition},en,ru,,accuracy,{value},{protocol},,10000"
-        for protocol, adjusted in (("published", "54"), ("corrected", corrected))
+        for protocol, adjusted in (("published", "50.4"), ("corrected", corrected))
         for condition, value in (("original", "50"), ("adjusted", adjusted))
     ]
+    # of another claim, under corrected alone
+    lines += ["toy2020,table1,nli,mbert,replayed,en,ru,,accuracy,50.3,corrected,,10000"]
     reported, path = tmp_path / "reported.csv", tmp_path / "m.csv"
     reported.write_text(REPORTED)
     path.write_text("\n".join([",".join(MEASUREMENT_COLUMNS), *lines, ""]))
-    stated = {"toy2020": Claims(claims={"better": claim()})}
+    other = claim(effect={"plus": {"condition": "replayed"}, "minus": {"condition": "original"}})
+    stated = {"toy2020": Claims(claims={"better": claim(), "other": other})}
     frame = verdicts(stated, [path], [reported], languages=[])
-    assert frame["same_numbers"].tolist() == [same, same]
+    better = frame[frame["id"] == "better"]
+    assert better["same_numbers"].tolist() == [same, same]
+    assert set(frame["same_numbers"][frame["id"] == "other"]) == {""}
+    published, corrected_q = better["q"]
+    assert (published == corrected_q) == (same == "yes")
+    assert corrected_q > better["p"].iloc[-1]
 
 
 @pytest.mark.parametrize(("comparable", "verdict"), [(True, HOLDS), (False, NOT_APPLICABLE)])
