@@ -12,6 +12,7 @@ from mbert_atlas.scorecard.verdicts import (
     HOLDS_SO_FAR,
     NOT_RUN,
     TOO_FEW_SEEDS,
+    UNDECIDED,
     VERDICTS,
 )
 
@@ -42,9 +43,8 @@ def finding(claims: pd.DataFrame) -> str:
     """Return the verdicts on the claims of a paper in words, a line for each protocol.
 
     ``Published: of 5 headline claims 3 hold, 1 does not hold and 1 is undecided; of 9 others none
-    is decided.`` Protocols with the same verdicts share a line. Then follow how many claims to
-    doubt, and whether the paper has numbers to compare with. A paper without headline claims is
-    described by all.
+    is decided.`` Protocols with the same verdicts share a line; a last one states if the paper has
+    no numbers to compare with. A paper without headline claims is described by all.
     """
     claims = of_paper(claims)
     is_counted = claims["id"].isin(headlines(claims)["id"])
@@ -53,7 +53,7 @@ def finding(claims: pd.DataFrame) -> str:
     kinds = f"{(total := counted['id'].nunique())} {kind}{'s' * (total > 1)}"
     if (counted["verdict"] == NOT_RUN).all():
         return f"None of {kinds} was run."
-    told = claims["verdict"].where(is_counted | claims["verdict"].isin([*DECIDED, NOT_RUN]), "")
+    told = claims["verdict"] + claims["in_control"].ne("").map(str)
     if (told.groupby(claims["id"]).nunique() == 1).all():
         protocols = {"Under both protocols": PROTOCOLS[-1]}
     else:
@@ -61,48 +61,39 @@ def finding(claims: pd.DataFrame) -> str:
     lines = []
     for title, protocol in protocols.items():
         is_here = claims["protocol"] == protocol
-        others = claims["verdict"][is_here & ~is_counted]
-        texts = [f"of {kinds} {_in_words(claims['verdict'][is_here & is_counted], of_all=True)}"]
-        if (others != NOT_RUN).any():
-            some = _in_words(others[others.isin(DECIDED)]) or "none is decided"
+        others = claims[is_here & ~is_counted]
+        texts = [f"of {kinds} {_in_words(claims[is_here & is_counted], of_all=True)}"]
+        if (others["verdict"] != NOT_RUN).any():
+            some = _in_words(others) if others["verdict"].isin(DECIDED).any() else "none is decided"
             texts += [f"of {len(others)} other{'s' * (len(others) > 1)} {some}"]
-        run = claims["verdict"][is_here & (claims["verdict"] != NOT_RUN)]
-        if run.isin(DECIDED).any() and not run.isin([DOES_NOT_HOLD, FAILS_SO_FAR]).any():
-            texts += [f"none of {len(run)} that were run fails"]
+        decided = claims["verdict"][is_here & claims["verdict"].isin(DECIDED)]
+        if len(decided) and not decided.isin([DOES_NOT_HOLD, FAILS_SO_FAR]).any():
+            texts += ["none fails"]
         lines += [f"{title}: {'; '.join(texts)}."]
     if counted["reported"].isna().all():
         lines += [f"The paper has no number for {'any' if total > 1 else 'the'} {kind}."]
-    return "\n".join([*lines, *_doubts(claims)])
+    return "\n".join(lines)
 
 
-def _doubts(claims: pd.DataFrame) -> list[str]:
-    """Return how many claims to doubt, and why."""
-    decided, kept = count_discoveries(claims)
-    shared = claims["id"][claims["in_control"] != ""].nunique()
-    doubts = [
-        (decided - kept, "weak: chance may explain a result among so many"),
-        (shared, "no evidence: a control, where there is nothing to find, shows the same"),
-    ]
-    kinds = f"{decided} claim{'s' * (decided > 1)} that hold{'s' * (decided == 1)} or"
-    kinds += f" do{'es' * (decided == 1)} not"
-    return [
-        f"Of {kinds}, {number} {'are' if number > 1 else 'is'} {why}."
-        for number, why in doubts
-        if number
-    ]
+def _in_words(claims: pd.DataFrame, *, of_all: bool = False) -> str:
+    """Return how many have which verdict; ``of_all``: "all hold" where they have the same.
 
-
-def _in_words(verdicts: "pd.Series[str]", *, of_all: bool = False) -> str:
-    """Return how many there are of each; ``of_all``: "all hold" where they are the same."""
-    counts = verdicts.value_counts()
+    Those that a control shows, too, are apart, and weak ones are counted.
+    """
+    is_shared = claims["in_control"] != ""
     words = []
-    for verdict in filter(counts.__contains__, VERDICTS):
-        number = int(counts[verdict])
+    for verdict in VERDICTS:
+        if verdict == UNDECIDED and (shared := int(is_shared.sum())):
+            words.append(f"{shared} {'are' if shared > 1 else 'is'} also seen in a control")
+        some = claims[(claims["verdict"] == verdict) & ~is_shared]
         one, several = _WORDS.get(verdict, (f"is {verdict}", f"are {verdict}"))
-        if of_all and number == len(verdicts) > 1:
-            text = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
-            return text.get(verdict, f"all {several}")
-        words.append(f"{number} {several if number > 1 else one}")
+        weak = int((some["verdict"].isin(DECIDED) & (some["q"] > FALSE_DISCOVERIES)).sum())
+        if of_all and len(some) == len(claims) > 1 and not weak:
+            none = {NOT_RUN: "none was run", DOES_NOT_HOLD: "none holds"}
+            return none.get(verdict, f"all {several}")
+        if len(some):
+            text = several if len(some) > 1 else one
+            words.append(f"{len(some)} {text}{f' ({weak} weak)' if weak else ''}")
     return listed(words)
 
 

@@ -1,6 +1,7 @@
 """The scorecard, and one self-contained page per paper."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -190,6 +191,7 @@ def write_replication(
         artifacts=sections,
         contents=_contents(artifacts, views, parts),
         finding=finding(claims),
+        seeds=max((int(text) for text in re.findall(r"\d+", " ".join(claims["seeds"]))), default=0),
         encoders=[*dict.fromkeys(setting.labels(f"{paper}/").models.values())],
         cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
         cards=cards,

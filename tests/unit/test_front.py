@@ -66,16 +66,16 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [HOLDS, UNDECIDED],
             [UNDECIDED, HOLDS],  # as many, but others
-            "Published: of 2 headline claims 1 holds and 1 is undecided; none of 2 that were run"
+            "Published: of 2 headline claims 1 holds and 1 is undecided; none"
             " fails.\n"
-            "Corrected: of 2 headline claims 1 holds and 1 is undecided; none of 2 that were run"
+            "Corrected: of 2 headline claims 1 holds and 1 is undecided; none"
             " fails.",
         ),
         (
             [HOLDS, HOLDS_SO_FAR, HOLDS_SO_FAR, FAILS_SO_FAR],
             [HOLDS, HOLDS_SO_FAR, UNDECIDED, UNDECIDED],
-            "Published: of 4 headline claims 1 holds, 1 holds so far and 2 are undecided; none of"
-            " 4 that were run fails.\n"
+            "Published: of 4 headline claims 1 holds, 1 holds so far and 2 are undecided; none"
+            " fails.\n"
             "Corrected: of 4 headline claims 1 holds, 2 hold so far and 1 does not hold so far.",
         ),
         (
@@ -93,7 +93,7 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [HOLDS],
             [HOLDS],
-            "Under both protocols: of 1 headline claim 1 holds; none of 1 that were run fails.",
+            "Under both protocols: of 1 headline claim 1 holds; none fails.",
         ),
         ([NOT_RUN] * 2, [NOT_RUN] * 2, "None of 2 headline claims was run."),
     ],
@@ -108,29 +108,33 @@ def test_other_claims_that_hold_or_do_not_are_counted_after_them() -> None:
     claims = judged([HOLDS, HOLDS, DOES_NOT_HOLD, UNDECIDED], [HOLDS] * 4)
     claims.loc[claims["id"] != "claim0", "headline"] = ""
     assert finding(claims) == (
-        "Published: of 1 headline claim 1 holds; of 4 others 3 hold; none of 4 that were run"
+        "Published: of 1 headline claim 1 holds; of 4 others 3 hold and 1 was not run; none"
         " fails.\n"
-        "Corrected: of 1 headline claim 1 holds; of 4 others 1 holds and 1 does not hold."
+        "Corrected: of 1 headline claim 1 holds; of 4 others 1 holds, 1 does not hold, 1 is"
+        " undecided and 1 was not run."
     )
     claims["verdict"] = HOLDS
-    line = "Under both protocols: of 1 headline claim 1 holds; of 4 others {}; none of 5 that were"
-    assert finding(claims) == line.format("4 hold") + " run fails."
+    line = "Under both protocols: of 1 headline claim 1 holds; of 4 others {}; none fails."
+    assert finding(claims) == line.format("4 hold")
     claims.loc[claims["headline"] == "", "verdict"] = UNDECIDED
     claims.loc[claims["headline"] == "yes", "reported"] = float("nan")
-    line = line.format("none is decided") + " run fails."
+    line = line.format("none is decided")
     assert finding(claims) == f"{line}\nThe paper has no number for the headline claim."
 
 
-def test_the_last_lines_count_verdicts_to_doubt() -> None:
-    claims = judged([HOLDS, HOLDS], [HOLDS, UNDECIDED])
-    decided = (claims["id"] == "claim1") & (claims["verdict"] == HOLDS)
-    claims.loc[decided, "in_control"] = "control"
-    assert len(finding(claims).splitlines()) == 3
-    assert "\nOf 2 claims that hold or do not, 1 is no evidence: a control" in finding(claims)
+def test_weak_verdicts_and_those_of_a_control_are_counted_apart() -> None:
+    claims = judged([HOLDS, HOLDS, HOLDS], [HOLDS, UNDECIDED, HOLDS])
+    claims.loc[(claims["id"] == "claim1") & (claims["verdict"] == HOLDS), "in_control"] = "control"
+    claims.loc[claims["id"] == "claim2", "q"] = 0.06
+    assert finding(claims) == (
+        "Published: of 3 headline claims 2 hold (1 weak) and 1 is undecided; none fails.\n"
+        "Corrected: of 3 headline claims 2 hold (1 weak) and 1 is also seen in a control; none"
+        " fails."
+    )
     claims["q"] = 0.06
-    *_, weak, shared = finding(claims).splitlines()
-    assert weak.startswith("Of 2 claims that hold or do not, 2 are weak: chance may explain")
-    assert shared.startswith("Of 2 claims that hold or do not, 1 is no evidence")
+    claims["in_control"] = ""
+    claims["verdict"] = HOLDS
+    assert "of 3 headline claims 3 hold (3 weak)" in finding(claims)
 
 
 def test_verdicts_count_once_where_protocols_share_numbers() -> None:
@@ -148,9 +152,7 @@ def test_verdicts_count_once_where_protocols_share_numbers() -> None:
 
 def test_without_headline_claims_the_sentence_is_about_all() -> None:
     claims = judged([HOLDS, HOLDS], [HOLDS, HOLDS], headline="")
-    text = (
-        "Under both protocols: of 3 claims 2 hold and 1 was not run; none of 2 that were run fails."
-    )
+    text = "Under both protocols: of 3 claims 2 hold and 1 was not run; none fails."
     assert finding(claims) == text
 
 
