@@ -82,7 +82,9 @@ class ConfigModel(BaseModel):
 
     def counts(self, key: str) -> bool:
         """Return whether a key does anything, see ``only_with``."""
-        other, wanted = self.only_with.get(key, ("", ...))
+        if key not in self.only_with:
+            return True
+        other, wanted = self.only_with[key]
         if not hasattr(self, other):
             return True
         value = getattr(self, other)

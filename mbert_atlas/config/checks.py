@@ -235,6 +235,8 @@ def _check_search(config: Config, place: str, family: FinetuningRuns, search: Se
 
 def _check_ranges(part: Any, place: str = "") -> None:
     """Report numbers that no optimiser can have, in a part of a config with a key."""
+    if part is None or isinstance(part, str | int):
+        return
     if isinstance(part, ConfigModel):
         for key in type(part).model_fields:
             _check_ranges(getattr(part, key), f"{place}.{key}".strip("."))

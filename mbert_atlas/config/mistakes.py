@@ -75,9 +75,9 @@ def check_name(
 
     ``role`` is what these are, such as " as bitext"; ``listed`` as in :class:`Mistake`.
     """
-    defined = sorted(set(defined))
-    if name is None or name in defined:
+    if name is None or name in (names := set(defined)):
         return True
+    defined = sorted(names)
     near = difflib.get_close_matches(name.lower(), defined, 1)
     few = ", ".join(defined[:20])
     few += f" and {len(defined) - 20} more" if len(defined) > 20 else ""

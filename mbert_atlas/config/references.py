@@ -21,8 +21,11 @@ class Reference:
 
     def check(self, config: Any, place: str, name: str) -> bool:
         """Report a name that is not defined or does not fit; return whether it does."""
-        entries = [it for key in self.sections.split() for it in getattr(config, key).items()]
-        fitting = [other for other, entry in entries if self.fits(entry)]
+        sections = [getattr(config, key) for key in self.sections.split()]
+        if any(name in entries and self.fits(entries[name]) for entries in sections):
+            return True
+        items = [item for entries in sections for item in entries.items()]
+        fitting = [other for other, entry in items if self.fits(entry)]
         return check_name(place, name, fitting, self.role)
 
 

@@ -277,8 +277,9 @@ def _typed(key: str, value: Any) -> Any:
 
 def _check_charged(config: Config) -> None:
     """Report families of runs whose cost is attributed to no paper of the repository."""
+    papers = names()
     for name, family in config.runs.items():
-        check_name(f"runs.{name}.paper", family.paper, names(), " as a paper")
+        check_name(f"runs.{name}.paper", family.paper, papers, " as a paper")
 
 
 def _check_nulls(values: Mapping[str, Any], contents: Sequence[Mapping[str, Any]]) -> None:
