@@ -71,9 +71,11 @@ def read_measurements(path: Path | str, *, resamples: bool = False) -> pd.DataFr
 
 def mean_by(frame: pd.DataFrame, keys: Sequence[str], *, n: str) -> pd.DataFrame:
     """Return the means of ``value`` and ``resampled`` by some columns, and an aggregate of n."""
+    groups = frame.groupby([*keys], sort=False, dropna=False)
     means = [
-        dict(zip(keys, key, strict=True), n=rows["n"].agg(n), **mean_of(rows.to_dict("records")))
-        for key, rows in frame.groupby([*keys], sort=False, dropna=False)
+        dict(zip(keys, key, strict=True), n=rows["n"].agg(n))
+        | mean_of(rows.filter(["value", RESAMPLED]).to_dict("records"))
+        for key, rows in groups
     ]
     return pd.DataFrame(means, columns=[*keys, "value", "n", RESAMPLED])
 

@@ -53,18 +53,16 @@ def writes(pattern: str) -> Callable[[Callable[..., Content]], Callable[..., Con
 
 def table(schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Return rows of which only some columns are given; the others get values of their type."""
-    filled = [
-        {field.name: _example(field.type, number) for field in schema} | row
-        for number, row in enumerate(rows)
-    ]
+    examples = [{field.name: _example(field.type, place) for field in schema} for place in range(2)]
+    filled = [examples[number % 2] | row for number, row in enumerate(rows)]
     return pa.Table.from_pylist(filled, schema=schema)
 
 
-def _example(kind: pa.DataType, number: int) -> Any:
+def _example(kind: pa.DataType, place: int) -> Any:
     if pa.types.is_list(kind):
-        return [_example(kind.value_type, place) for place in range(2)]
+        return [_example(kind.value_type, inner) for inner in range(2)]
     if pa.types.is_string(kind):
-        return "xy"[number % 2]
+        return "xy"[place]
     if pa.types.is_boolean(kind):
         return False
     return 0.5 if pa.types.is_floating(kind) else 1

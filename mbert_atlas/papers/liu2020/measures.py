@@ -55,7 +55,7 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
         for layer, rows in scores.groupby("layer"):
             # Static vectors have one layer, which needs no number.
             value, n = 100 * rows["mrr"].mean(), int(rows["n"].sum())
-            again = combined((100 / len(rows), row) for row in rows.to_dict("records"))
+            again = combined((100 / len(rows), {RESAMPLED: item}) for item in rows[RESAMPLED])
             for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
                 place = {"source": "en", "layers": number, "protocol": protocol, "metric": "mrr"}
                 yield cell.columns | place | {"value": value, "n": n} | again

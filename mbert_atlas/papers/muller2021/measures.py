@@ -175,7 +175,8 @@ def measure_similarities(
     keys = [*_SIMILARITY_KEYS, "metric"]
     for key, rows in judged.groupby(keys, sort=False, dropna=False):
         place = dict(zip(keys, key, strict=True))
-        by_layer = {row["layer"]: row for row in rows.to_dict("records")}
+        numbers = rows[["layer", "value", RESAMPLED]].to_dict("records")
+        by_layer = {row["layer"]: row for row in numbers}
         bottom, *others = by_layer
         largest = max(others, key=lambda layer: by_layer[layer]["value"])
         depths = {"bottom": bottom, "top": others[-1], "maximum": largest}
