@@ -142,10 +142,10 @@ def used_cells(stated: Claims, paper: str, cells: Mapping[Key, Measured]) -> set
     of these has one seed, those of its kind that have several.
     """
     used: set[Key] = set()
-    for claim in stated.claims.values():
-        for case in cells_of(claim, paper, cells):
-            used |= case.weights.keys()
     of_paper = [key for key in cells if key[0] == paper]
+    for claim in stated.claims.values():
+        for case in cells_of(claim, paper, of_paper):
+            used |= case.weights.keys()
     for gate in stated.gates.values():
         used.update(*references(gate, of_paper).values())
     kinds = {

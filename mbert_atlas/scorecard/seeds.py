@@ -75,9 +75,9 @@ class Pools:
                 for pool in self._pools(key):
                     groups[pool].setdefault(place, key)
         self._keys = {pool: list(members.values()) for pool, members in groups.items()}
-        self.components = cache(self._components)
+        self.components, self.of = cache(self._components), cache(self._of)
 
-    def of(self, key: Key) -> Hashable | None:
+    def _of(self, key: Key) -> Hashable | None:
         """Return the pool of a cell that depends on the seed; none if none was replicated."""
         pools = [pool for pool in self._pools(key) if pool in self._keys]
         large = (pool for pool in pools if self.components(pool).freedom[3] >= _ENOUGH)
