@@ -89,19 +89,22 @@ def described(model: type[BaseModel]) -> dict[str, str]:
     """Return the descriptions of a model's fields: ``Field(description=...)`` or the docstring."""
     texts: dict[str, str] = {}
     for base in reversed(model.__mro__):
-        with suppress(OSError, TypeError):  # made by create_model, or not in Python
-            (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-            assert isinstance(definition, ast.ClassDef)
-            for each in pairwise(definition.body):
-                match each:
-                    case (
-                        ast.AnnAssign(target=ast.Name(key)),
-                        ast.Expr(ast.Constant(str(text))),
-                    ):
-                        texts[key] = inspect.cleandoc(text)
+        for each in pairwise(_bodies(base.__module__).get(base.__name__, ())):
+            match each:
+                case (ast.AnnAssign(target=ast.Name(key)), ast.Expr(ast.Constant(str(text)))):
+                    texts[key] = inspect.cleandoc(text)
     fields = model.model_fields
     texts |= {key: field.description for key, field in fields.items() if field.description}
     return {key: texts[key] for key in fields if key in texts}
+
+
+@cache
+def _bodies(module: str) -> dict[str, list[ast.stmt]]:
+    """Return what the classes of a module consist of; nothing, if it is not in Python."""
+    with suppress(OSError, TypeError):
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+        return {item.name: item.body for item in ast.walk(tree) if isinstance(item, ast.ClassDef)}
+    return {}
 
 
 class DescribedSchema(GenerateJsonSchema):
