@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoModel
 
 from mbert_atlas import papers
 from mbert_atlas.__main__ import main
+from mbert_atlas.encoders.opening import require_opening
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.sources.mirror import write_manifest
@@ -23,6 +24,13 @@ from workflow.needs import check_needs
 NIGHT = [Path("config/small.yaml"), Path("config/night.yaml")]
 SHIPPED = Path("resources/encoders/many")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture(autouse=True)
+def opened_here(monkeypatch):
+    """Encoders are opened in this process; tests/unit/test_encoder_mistakes.py has the other."""
+    monkeypatch.setattr(own_encoder, "check_opening", require_opening)
+    monkeypatch.setattr("workflow.files.check_opening", require_opening)
 
 
 def write_encoder(folder: Path, kind: str, layers: int, width: int = 32) -> Path:
