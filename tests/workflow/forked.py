@@ -11,7 +11,9 @@ import traceback
 from pathlib import Path
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["snakemake.cli", "torch", "transformers"])
+_NEEDED = "snakemake.cli torch transformers nbformat scipy.special smart_open snakemake.report yte"
+# Found if pytest was started at the root of the repository; else programs start more slowly.
+CONTEXT.set_forkserver_preload([*_NEEDED.split(), "tests.workflow.preloaded"])
 ROOT = Path(__file__).parents[2]
 
 
