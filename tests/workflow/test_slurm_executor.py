@@ -229,19 +229,11 @@ _POLICY = (
 )
 
 
-@pytest.mark.parametrize(
-    "says",
-    [
-        f"sbatch: error: QOSMaxSubmitJobPerUserLimit\n{_POLICY}",
-        f"sbatch: error: AssocMaxSubmitJobLimit\n{_POLICY}",
-        f"sbatch: error: AssocGrpSubmitJobsLimit\n{_POLICY}",
-        _POLICY,
-    ],
-    ids=["qos", "user", "account", "unnamed"],
-)
-def test_a_submit_limit_takes_no_attempt(folder: _Folder, says: str) -> None:
-    """One job is in the queue; the other is rejected more often than there are retries."""
-    folder.plan({str(number): {"state": "", "says": says} for number in range(2, 6)})
+def test_a_submit_limit_takes_no_attempt(folder: _Folder) -> None:
+    """One job is in the queue; the other is rejected by one limit after another."""
+    limits = "QOSMaxSubmitJobPerUserLimit", "AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit"
+    says = [*(f"sbatch: error: {limit}\n{_POLICY}" for limit in limits), _POLICY]
+    folder.plan({str(n): {"state": "", "says": text} for n, text in enumerate(says, 2)})
     code, printed = folder.run()
     assert code == 0, printed
     assert len(folder.calls("sbatch")) == 6
@@ -290,19 +282,16 @@ def test_what_slurm_rejects_ends_at_the_first_attempt_with_one_sentence(
     assert "sbatch" not in printed
 
 
-@pytest.mark.parametrize(
-    "says",
-    [
+def test_other_errors_of_the_controller_take_no_attempt(folder: _Folder) -> None:
+    says = [
         f"{_FAILED}Unexpected message received",
         f"{_FAILED}Slurm backup controller in standby mode",
         "sbatch: error: slurm_load_jobs error: controller not responding",
-    ],
-)
-def test_other_errors_of_the_controller_take_no_attempt(folder: _Folder, says: str) -> None:
-    folder.plan({"1": {"state": "", "says": says}})
+    ]
+    folder.plan({str(n): {"state": "", "says": text} for n, text in enumerate(says, 1)})
     code, printed = folder.run()
     assert code == 0, printed
-    assert len(folder.calls("sbatch")) == 3
+    assert len(folder.calls("sbatch")) == 5
     assert "Error in rule" not in printed
 
 
@@ -459,16 +448,10 @@ def test_seeds_whose_job_fits_no_node_are_submitted_alone(folder: _Folder) -> No
     assert memory == ["200", "100", "100"]
 
 
-_WITH_GPU = """
-from workflow import slurm
-slurm.install()
-rule train:
-    output: "train"
-    resources: gpu=1, mem_mb=100, runtime=1
-    shell: "exit 1"
-rule count:
-    output: "count"
-    resources: mem_mb=100, runtime=1
+_RULE = """
+rule {name}:
+    output: "{name}"
+    resources: {gpu} mem_mb=100, runtime=1
     shell: "exit 1"
 """
 _PROFILE = (ROOT / "slurm/config.yaml").read_text()
@@ -484,24 +467,30 @@ def test_the_profile_has_recipes() -> None:
     ]
 
 
-@pytest.mark.parametrize(("recipe", "becomes"), _RECIPES)
-def test_a_recipe_of_the_profile_reaches_jobs_with_a_gpu(
-    folder: _Folder, recipe: str, becomes: str
-) -> None:
-    (folder.path / "Snakefile").write_text(_WITH_GPU)
+def test_a_recipe_of_the_profile_reaches_jobs_with_a_gpu(folder: _Folder) -> None:
+    gpus = {"count": "", **{f"train{number}": "gpu=1," for number in range(len(_RECIPES))}}
+    rules = "".join(_RULE.format(name=name, gpu=gpu) for name, gpu in gpus.items())
+    (folder.path / "Snakefile").write_text(f"from workflow import slurm\nslurm.install()\n{rules}")
     (folder.path / "profile").mkdir()
-    profile = f"set-resources: {{train: {recipe}}}\nslurm-qos: long\nslurm-reservation: course\n"
+    recipes = [f"  train{number}: {recipe}\n" for number, (recipe, _) in enumerate(_RECIPES)]
+    profile = f"slurm-qos: long\nslurm-reservation: course\nset-resources:\n{''.join(recipes)}"
     (folder.path / "profile/config.yaml").write_text(profile)
-    code, printed = folder.run("--profile", "profile", "--", "train", "count")
+    code, printed = folder.run("--profile", "profile", "--", *gpus)
     assert code == 0, printed
-    train, count = sorted(folder.calls("sbatch"), key=lambda call: "rule_count" in " ".join(call))
-    gpus = [word for word in train if word.startswith(("--gpus", "--gres"))]
-    option = "" if becomes == "no GPU" else becomes.replace("'", "")
-    assert len(gpus) == bool(option)
-    assert option in " ".join(train)
-    assert not {*gpus, "-C"} & {*count}
-    for call in (train, count):
+    calls = {re.findall(r"rule_(\w+)", " ".join(call))[0]: call for call in folder.calls("sbatch")}
+    assert calls.keys() == gpus.keys()
+    for number, (_, becomes) in enumerate(_RECIPES):
+        call = calls[f"train{number}"]
+        option = "" if becomes == "no GPU" else becomes.replace("'", "")
+        assert len(_gpu_options(call)) == bool(option)
+        assert option in " ".join(call)
+    assert not [*_gpu_options(calls["count"]), *({"-C"} & {*calls["count"]})]
+    for call in calls.values():
         assert {"--qos=long", "--reservation=course"} <= set(call)
+
+
+def _gpu_options(call: list[str]) -> list[str]:
+    return [word for word in call if word.startswith(("--gpus", "--gres"))]
 
 
 def test_the_profile_names_every_rule_with_a_gpu() -> None:
