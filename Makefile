@@ -12,6 +12,8 @@ PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check
 SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 # Rules and tests find the programs of the environment without activating it.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+# Without bytecode, each of the many processes of a run or of the tests compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
 .PHONY: help docs setup demo demo-all small small-highlights night encoder test test-all test-more test-quick test-fast test-demo-all test-benchmarks test-cluster test-slurm coverage lint format graph lock clean
