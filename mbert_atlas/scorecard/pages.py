@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -187,6 +188,7 @@ def write_replication(
         title=title,
         views=views,
         counts=count_verdicts(claims, once=False),
+        in_control=Counter(claims["protocol"][claims["in_control"] != ""]),
         discoveries=count_discoveries(claims),
         artifacts=sections,
         contents=_contents(artifacts, views, parts),

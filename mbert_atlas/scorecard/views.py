@@ -118,6 +118,18 @@ class ClaimView:
         return any(one.verdict in (DOES_NOT_HOLD, FAILS_SO_FAR) for one in self.outcomes)
 
     @property
+    def is_in_control(self) -> bool:
+        """Whether a control of ours shows the same, wherever it holds."""
+        held = [one for one in self.outcomes if one.verdict in (HOLDS, HOLDS_SO_FAR)]
+        return bool(held) and all(one.controls for one in held)
+
+    @property
+    def has_border(self) -> bool:
+        """Whether its region has an end other than zero, which papers state in words only."""
+        ends = (self.row["above"], self.row["below"])
+        return any(end for end in ends if math.isfinite(end))
+
+    @property
     def is_judged(self) -> bool:
         """Whether any result of it holds, does not hold or is undecided."""
         return any(one.verdict in (*DECIDED, UNDECIDED) for one in self.outcomes)

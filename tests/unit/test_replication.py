@@ -296,7 +296,7 @@ def test_the_paper_s_number_stands_next_to_ours_and_in_its_plot(
     assert (shown.effect, shown.reported) == ("+10.0 [+8.9, +11.0]", "−1.00")
     assert shown.apart == "+11.0 [+9.9, +12.0]"
     page = page_of(WORLD)
-    assert page.count("the paper: −1.00; ours&nbsp;−&nbsp;paper:&nbsp;+11.0 [+9.9, +12.0]<") == 1
+    assert page.count("the paper: −1.00; ours&nbsp;−&nbsp;paper:&nbsp;+11.0 [+9.9, +12.0]<") == 2
     assert page.count('<polygon class="reported"') == 1
 
 
@@ -449,7 +449,9 @@ def test_a_page_begins_with_headline_claims_and_what_does_not_hold(
     short = page_of(WORLD).partition('<h2 id="in-short">')[2].partition('<h2 id="claims">')[0]
     assert short.index("Other claims that hold:") < short.index('<a href="#better">')
     assert "both protocols <span" in short
-    assert "+10.0 [+8.1, +11.9] points (accuracy); the paper: −1.00<" in short
+    line = "+10.0 [+8.1, +11.9] points (accuracy); the paper: −1.00; ours&nbsp;−&nbsp;paper"
+    assert line in short
+    assert "Also seen in a control" not in short
     assert short.index("Headline claims that were not run:") < short.index('<a href="#never">')
     claims.loc[is_better, ["verdict", "effect", "low", "high"]] = ["does not hold", -2.0, -3, -1]
     page = page_of(WORLD)
@@ -477,6 +479,7 @@ def test_an_effect_as_claimed_has_its_share_of_the_paper_s(
     claims.loc[claims["id"] == "better", row] = [effect, above, 10.0, "holds"]
     view, _ = claim_views(claims, WORLD)
     assert [outcome.share for outcome in view.outcomes] == [share] * 2
+    assert view.has_border == (above != 0)
     claims["verdict"] = "undecided"
     assert {each.share for view in claim_views(claims, WORLD) for each in view.outcomes} == {""}
 
@@ -492,7 +495,9 @@ def test_controls_are_apart_and_mark_what_they_show(
     assert re.findall('class="marks">.*?href="#(.*?)".*?>([^<>]*)</a></span>', summary) == [
         *[("better", "✓⚠")] * 2
     ]
-    assert summary.count(">1 holds<") == 2
+    assert summary.count(">1 holds; 1 of these also in a control<") == 2
+    assert "Also seen in a control of ours" in summary
+    assert "Other claims that hold" not in summary
     _, heading, ours = page.partition('<h2 id="our-controls">')
     assert heading
     assert "no number in the paper" not in ours
