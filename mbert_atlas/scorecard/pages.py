@@ -169,12 +169,9 @@ def write_replication(
         _section(key, setting.labels(f"{paper}/{key}", contrasts), views, scorecard, figures)
         for key in artifacts
     ]
-    run = [view for view in views if view.was_run and not view.is_control]
     measured = scorecard["target"][was_run(scorecard)]
     parts: dict[str, Any] = {
-        "in_short": [view for view in run if view.row["headline"]]
-        + [view for view in run if view.fails and not view.row["headline"]],
-        "holding": [view for view in run if view.holds and not view.row["headline"]],
+        **_in_short(views),
         "families": families_of(setting.record, paper),
         "deviations": bullets(prose, "Deviations and choices"),
         "protocol_rows": table_rows(prose, "The two protocols"),
@@ -202,6 +199,17 @@ def write_replication(
         provenance=provenance(setting),
         **parts,
     )
+
+
+def _in_short(views: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
+    """Return the claims that a page begins with: of the paper, and run."""
+    run = [view for view in views if view.was_run and not view.is_control]
+    others = [view for view in run if not view.row["headline"]]
+    return {
+        "in_short": [view for view in run if view.row["headline"]]
+        + [view for view in others if view.fails],
+        "holding": [view for view in others if view.holds],
+    }
 
 
 def _section(
