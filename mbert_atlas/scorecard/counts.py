@@ -116,9 +116,10 @@ def count_verdicts(claims: pd.DataFrame, *, once: bool = True) -> dict[str, dict
 def count_discoveries(claims: pd.DataFrame) -> tuple[int, int]:
     """Return how many claims are decided under a protocol, and of how many all verdicts remain.
 
-    That is, at a rate of false discoveries of :data:`FALSE_DISCOVERIES`.
+    That is, at a rate of false discoveries of :data:`FALSE_DISCOVERIES`. What a control shows, too,
+    is not decided.
     """
     claims = of_paper(claims)
-    decided = claims[claims["verdict"].isin(DECIDED)]
+    decided = claims[claims["verdict"].isin(DECIDED) & (claims["in_control"] == "")]
     remain = decided["q"].le(FALSE_DISCOVERIES).groupby(decided["id"]).all()
     return len(remain), int(remain.sum())

@@ -227,7 +227,7 @@ def _result(outcome: Outcome) -> str:
     if outcome.verdict == NOT_APPLICABLE:
         return f"{text}: {'; '.join(outcome.reasons)}"
     texts = [f"weak: q = {outcome.q}"] if outcome.is_weak else []
-    texts += [f"⚠ also in the control {name}: {it}" for name, _, it in outcome.controls]
+    texts += [f"control {name}: {it}" for name, _, it in outcome.controls]
     texts += [f"{outcome.effect} {outcome.unit}".strip()]
     texts += [f"limiting case {outcome.limiting}"] if outcome.limiting else []
     texts += [outcome.scope, *(f"left out: {reason}" for reason in outcome.reasons)]

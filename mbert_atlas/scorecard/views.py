@@ -34,6 +34,7 @@ _OF_CONTROL = {  # whose finding must not be seen: the verdict that it looks lik
     DOES_NOT_HOLD: (HOLDS, "passed"),
     FAILS_SO_FAR: (HOLDS_SO_FAR, "passed so far"),
 }
+IN_CONTROL = "also in a control"  # in place of "holds" where nothing is to be found
 _SOURCES = {"seed": "seeds", "item": "test items", "in part item": "some of the test items"}
 _SO_FAR = " so far"
 _DIGITS = 2  # after the point, of numbers in the papers
@@ -65,11 +66,6 @@ class Outcome:
     """Ids, sentences and effects of those that show it, too."""
     plot: Mapping[str, Any] | None = None
     """See :func:`.plots.plot`."""
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether chance may explain it, or a control shows it, too."""
-        return self.is_weak or bool(self.controls)
 
     @property
     def scope(self) -> str:
@@ -109,19 +105,13 @@ class ClaimView:
     @property
     def holds(self) -> bool:
         """Whether it holds, or holds so far, under a protocol, and fails under none."""
-        holds = any(one.verdict in (HOLDS, HOLDS_SO_FAR) for one in self.outcomes)
-        return holds and not self.fails
+        looks = {one.look for one in self.outcomes}
+        return not looks.isdisjoint([HOLDS, HOLDS_SO_FAR]) and not self.fails
 
     @property
     def fails(self) -> bool:
         """Whether it does not hold, or not so far, under any protocol."""
         return any(one.verdict in (DOES_NOT_HOLD, FAILS_SO_FAR) for one in self.outcomes)
-
-    @property
-    def is_in_control(self) -> bool:
-        """Whether a control of ours shows the same, wherever it holds."""
-        held = [one for one in self.outcomes if one.verdict in (HOLDS, HOLDS_SO_FAR)]
-        return bool(held) and all(one.controls for one in held)
 
     @property
     def has_border(self) -> bool:
@@ -219,6 +209,8 @@ def _outcome(
     run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
     words += f" ({run} of {cases} cases tested)" * verdict.endswith(_SO_FAR)
     words += " (two needed)" * (verdict == TOO_FEW_SEEDS)
+    if record["in_control"]:
+        look = words = IN_CONTROL
     reasons = tuple(filter(None, record["gate"].split("; ")))
     if verdict == NOT_APPLICABLE and record["cells"]:
         reasons = (_NEEDS_SCALE, *reasons)
