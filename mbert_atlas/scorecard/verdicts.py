@@ -156,14 +156,15 @@ def _numbers(row: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def _in_control(frame: pd.DataFrame) -> "pd.Series[str]":
-    """Return for each row the controls in which its claim holds, too."""
+    """Return for each row whose claim holds the controls in which it holds, too."""
     holds = frame["verdict"].isin([HOLDS, HOLDS_SO_FAR])
     controls: dict[tuple[str, str, str], list[str]] = {}
     for row in frame[holds & (frame["control_for"] != "")].to_dict("records"):
         for name in row["control_for"].split():
             controls.setdefault((row["paper"], row["protocol"], name), []).append(row["id"])
     places = zip(frame["paper"], frame["protocol"], frame["id"], strict=True)
-    return pd.Series([" ".join(controls.get(place, [])) for place in places], frame.index)
+    names = pd.Series([" ".join(controls.get(place, [])) for place in places], frame.index)
+    return names.where(holds, "")
 
 
 def corrected(p_values: "pd.Series[float]") -> "pd.Series[float]":

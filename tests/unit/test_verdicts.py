@@ -245,15 +245,18 @@ def test_a_number_beyond_the_measured_range_is_no_case(tmp_path: Path) -> None:
     assert (row["verdict"], row["gate"]) == (NOT_APPLICABLE, BEYOND)
 
 
-@pytest.mark.parametrize(("control", "flagged"), [(54, "wrong-pairs"), (50, "")])
+@pytest.mark.parametrize(
+    ("ours", "control", "verdict", "flagged"),
+    [(54, 54, HOLDS, "wrong-pairs"), (54, 50, HOLDS, ""), (50, 54, UNDECIDED, "")],
+)
 def test_a_finding_that_its_control_shows_is_flagged(
-    tmp_path: Path, control: float, flagged: str
+    tmp_path: Path, ours: float, control: float, verdict: str, flagged: str
 ) -> None:
     effect = {"plus": {"condition": "wrong"}, "minus": {"condition": "original"}}
-    cells = cells_with(54, 54, 54) | {key("wrong", "ru"): Measured({None: control}, 10_000)}
+    cells = cells_with(ours, ours, ours) | {key("wrong", "ru"): Measured({None: control}, 10_000)}
     more = {"wrong-pairs": claim(effect=effect, control_for=["better"])}
     row = rows(tmp_path, cells, cases=3, more=more)
-    assert (row["verdict"], row["in_control"]) == (HOLDS, flagged)
+    assert (row["verdict"], row["in_control"]) == (verdict, flagged)
     assert row["q"] == pytest.approx(row["p"])  # the only claim of the paper
 
 
