@@ -16,7 +16,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help docs setup demo demo-all small small-highlights night encoder test test-all test-more test-quick test-fast test-demo test-demo-all test-benchmarks test-cluster test-slurm coverage lint format graph lock clean
+.PHONY: help docs setup demo demo-all small small-highlights night encoder test test-all test-more test-quick test-fast test-demo-all test-benchmarks test-cluster test-slurm coverage lint format graph lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -83,12 +83,9 @@ PYTEST := $(VENV)/bin/python -m pytest
 # Twice the cores: many of these tests wait, for Snakemake or for a stand-in of SLURM.
 QUICK := OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(shell expr 2 \* $(CORES)) --dist worksteal -m "not (demo or demo_all or slurm or benchmark)"
 
-# The demo alone leaves half a core idle, which the unit tests use.
 test: $(INSTALLED) ## lint, unit tests, dry runs, and the demo's highlights with their checks
+	$(MAKE) --jobs 2 --output-sync=target lint test-quick
 	rm -rf $(MBERT_ATLAS_DEMO)
-	$(MAKE) --jobs 3 --output-sync=target lint test-quick test-demo
-
-test-demo: $(INSTALLED) ## the demo's highlights with their checks
 	$(PYTEST) -m demo
 
 test-all: test test-more ## `test`, then the whole demo and the demo on a disposable SLURM cluster
