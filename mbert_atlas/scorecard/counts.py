@@ -53,7 +53,8 @@ def finding(claims: pd.DataFrame) -> str:
     kinds = f"{(total := counted['id'].nunique())} {kind}{'s' * (total > 1)}"
     if (counted["verdict"] == NOT_RUN).all():
         return f"None of {kinds} was run."
-    told = claims["verdict"] + claims["in_control"].ne("").map(str)
+    is_weak = claims["verdict"].isin(DECIDED) & (claims["q"] > FALSE_DISCOVERIES)
+    told = claims["verdict"] + claims["in_control"].ne("").map(str) + is_weak.map(str)
     if (told.groupby(claims["id"]).nunique() == 1).all():
         protocols = {"Under both protocols": PROTOCOLS[-1]}
     else:

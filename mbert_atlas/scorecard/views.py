@@ -328,8 +328,8 @@ def _would_decide(record: Mapping[str, Any], digits: int) -> str:
         return f"no effect is large enough for this run; to decide it: {others or 'more items'}"
     ends = (record["above"], record["below"])
     now = min(abs(record["effect"] - end) for end in ends if math.isfinite(end))
-    distance = f"{record['detectable']:.{digits}f} from the region's border (now {now:.{digits}f})"
-    distance = f"an effect {distance}"
+    apart = f"{record['detectable']:.{digits}f} from the region's border (now {now:.{digits}f})"
+    distance = f"an effect {apart}"
     if others:
         return f"to decide it: {others}, or {distance}"
     return f"to decide it: {distance}, or more items{' and seeds' * bool(record['seeds'])}"

@@ -134,7 +134,9 @@ def test_weak_verdicts_and_those_of_a_control_are_counted_apart() -> None:
     claims["q"] = 0.06
     claims["in_control"] = ""
     claims["verdict"] = HOLDS
-    assert "of 3 headline claims 3 hold (3 weak)" in finding(claims)
+    assert "Under both protocols: of 3 headline claims 3 hold (3 weak)" in finding(claims)
+    claims.loc[(claims["id"] == "claim0") & (claims["protocol"] == "published"), "q"] = 0.01
+    assert "Published: of 3 headline claims 3 hold (2 weak)" in finding(claims)
 
 
 def test_verdicts_count_once_where_protocols_share_numbers() -> None:
