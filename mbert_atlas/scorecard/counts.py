@@ -10,9 +10,9 @@ from mbert_atlas.scorecard.verdicts import (
     FAILS_SO_FAR,
     HOLDS,
     HOLDS_SO_FAR,
+    IN_CONTROL,
     NOT_RUN,
     TOO_FEW_SEEDS,
-    UNDECIDED,
     VERDICTS,
 )
 
@@ -22,6 +22,7 @@ _WORDS = {  # of one and of several; others are "is undecided", "are undecided",
     HOLDS_SO_FAR: ("holds so far", "hold so far"),
     DOES_NOT_HOLD: ("does not hold", "do not hold"),
     FAILS_SO_FAR: ("does not hold so far", "do not hold so far"),
+    IN_CONTROL: ("is also seen in a control", "are also seen in a control"),
     TOO_FEW_SEEDS: ("has too few seeds", "have too few seeds"),
     NOT_RUN: ("was not run", "were not run"),
 }
@@ -54,7 +55,7 @@ def finding(claims: pd.DataFrame) -> str:
     if (counted["verdict"] == NOT_RUN).all():
         return f"None of {kinds} was run."
     is_weak = claims["verdict"].isin(DECIDED) & (claims["q"] > FALSE_DISCOVERIES)
-    told = claims["verdict"] + claims["in_control"].ne("").map(str) + is_weak.map(str)
+    told = claims["verdict"] + is_weak.map(str)
     if (told.groupby(claims["id"]).nunique() == 1).all():
         protocols = {"Under both protocols": PROTOCOLS[-1]}
     else:
@@ -77,16 +78,13 @@ def finding(claims: pd.DataFrame) -> str:
 
 
 def _in_words(claims: pd.DataFrame, *, of_all: bool = False) -> str:
-    """Return how many have which verdict; ``of_all``: "all hold" where they have the same.
+    """Return how many have which verdict, how many of them weak.
 
-    Those that a control shows, too, are apart, and weak ones are counted.
+    With ``of_all`` "all hold" where they have the same.
     """
-    is_shared = claims["in_control"] != ""
     words = []
     for verdict in VERDICTS:
-        if verdict == UNDECIDED and (shared := int(is_shared.sum())):
-            words.append(f"{shared} {'are' if shared > 1 else 'is'} also seen in a control")
-        some = claims[(claims["verdict"] == verdict) & ~is_shared]
+        some = claims[claims["verdict"] == verdict]
         one, several = _WORDS.get(verdict, (f"is {verdict}", f"are {verdict}"))
         weak = int((some["verdict"].isin(DECIDED) & (some["q"] > FALSE_DISCOVERIES)).sum())
         if of_all and len(some) == len(claims) > 1 and not weak:
@@ -117,10 +115,9 @@ def count_verdicts(claims: pd.DataFrame, *, once: bool = True) -> dict[str, dict
 def count_discoveries(claims: pd.DataFrame) -> tuple[int, int]:
     """Return how many claims are decided under a protocol, and of how many all verdicts remain.
 
-    That is, at a rate of false discoveries of :data:`FALSE_DISCOVERIES`. What a control shows, too,
-    is not decided.
+    That is, at a rate of false discoveries of :data:`FALSE_DISCOVERIES`.
     """
     claims = of_paper(claims)
-    decided = claims[claims["verdict"].isin(DECIDED) & (claims["in_control"] == "")]
+    decided = claims[claims["verdict"].isin(DECIDED)]
     remain = decided["q"].le(FALSE_DISCOVERIES).groupby(decided["id"]).all()
     return len(remain), int(remain.sum())

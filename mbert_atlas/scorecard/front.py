@@ -14,7 +14,7 @@ from mbert_atlas.scorecard.counts import count_verdicts, finding, headlines, of_
 from mbert_atlas.scorecard.learning import Family
 from mbert_atlas.scorecard.results import cost_of, data_read, with_sizes
 from mbert_atlas.scorecard.templates import FigureLink, Setting, artifact_name, provenance, render
-from mbert_atlas.scorecard.verdicts import DECIDED, NOT_RUN, VERDICTS
+from mbert_atlas.scorecard.verdicts import DECIDED, IN_CONTROL, NOT_RUN, VERDICTS
 from mbert_atlas.scorecard.views import ClaimView, claim_views
 
 
@@ -66,7 +66,7 @@ def write_index(
                 for view in section["first"]
                 if view.verdicts["corrected"] == verdict
             ]
-            for verdict in DECIDED
+            for verdict in (*DECIDED, IN_CONTROL)
         },
         facts=run_facts(claims, setting, output.parent, root),
         links=links,

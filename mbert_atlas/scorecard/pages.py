@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -16,7 +15,7 @@ from mbert_atlas.files import read_json
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
-from mbert_atlas.scorecard.counts import count_discoveries, finding
+from mbert_atlas.scorecard.counts import count_discoveries, count_verdicts, finding
 from mbert_atlas.scorecard.coverage import coverage_of
 from mbert_atlas.scorecard.learning import families_of
 from mbert_atlas.scorecard.prose import bullets, table_rows
@@ -30,8 +29,8 @@ from mbert_atlas.scorecard.templates import (
     provenance,
     render,
 )
-from mbert_atlas.scorecard.verdicts import DECIDED, VERDICTS
-from mbert_atlas.scorecard.views import IN_CONTROL, ClaimView, claim_views
+from mbert_atlas.scorecard.verdicts import IN_CONTROL
+from mbert_atlas.scorecard.views import ClaimView, claim_views
 
 _MOST_EXTRA_CELLS = 150
 """Larger tables of additional results are left to figure and CSV file."""
@@ -185,7 +184,7 @@ def write_replication(
         paper=paper,
         title=title,
         views=views,
-        counts=_counts(views),
+        counts=count_verdicts(claims, once=False),
         discoveries=count_discoveries(claims),
         artifacts=sections,
         contents=_contents(artifacts, views, parts),
@@ -210,19 +209,9 @@ def _in_short(views: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
         + [view for view in others if view.fails],
         "holding": [view for view in others if view.holds],
         "in_control": [
-            view
-            for view in others
-            if not view.holds and any(one.look == IN_CONTROL for one in view.outcomes)
+            view for view in others if not view.holds and IN_CONTROL in view.verdicts.values()
         ],
     }
-
-
-def _counts(views: Sequence[ClaimView]) -> dict[str, dict[str, int]]:
-    """Return how many claims of the paper have which verdict, as pages show it, by protocol."""
-    outcomes = [one for view in views if not view.is_control for one in view.outcomes]
-    counts = Counter((one.protocol, one.look) for one in outcomes)
-    looks = (*DECIDED, IN_CONTROL, *(each for each in VERDICTS if each not in DECIDED))
-    return {name: {look: counts[name, look] for look in looks} for name in PROTOCOLS}
 
 
 def _section(

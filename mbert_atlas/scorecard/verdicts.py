@@ -25,14 +25,16 @@ DOES_NOT_HOLD = "does not hold"
 UNDECIDED = "undecided"
 HOLDS_SO_FAR = "holds so far"
 FAILS_SO_FAR = "does not hold so far"
+IN_CONTROL = "also in a control"
 TOO_FEW_SEEDS = "too few seeds"
 NOT_APPLICABLE = "not applicable"
 NOT_RUN = "not run"
 VERDICTS = (
-    *(HOLDS, HOLDS_SO_FAR, DOES_NOT_HOLD, FAILS_SO_FAR, UNDECIDED),
+    *(HOLDS, HOLDS_SO_FAR, DOES_NOT_HOLD, FAILS_SO_FAR, IN_CONTROL, UNDECIDED),
     *(TOO_FEW_SEEDS, NOT_APPLICABLE, NOT_RUN),
 )
 DECIDED = VERDICTS[:4]
+JUDGED = VERDICTS[:6]
 COLUMNS = (
     *("paper", "id", "claim", "verdict", "effect", "low", "high", "basis", "cells", "cases"),
     *("cell", "part", "n", "seeds", "gate", "control_for", "in_control", "same_numbers"),
@@ -44,8 +46,8 @@ COLUMNS = (
 ``cells`` is the number of cells that count, ``cases`` how many the paper has, ``cell`` the limiting
 case where the effect is not their mean, ``part`` which of several differences it is, ``n`` how many
 items it has, ``seeds`` how many seeds; ``gate`` is why cases do not count; ``control_for`` are the
-claims of which it is a control, ``in_control`` the controls that show the same; ``same_numbers`` is
-``yes`` if the other protocol has the same numbers;
+claims of which it is a control, ``in_control`` the controls that show the same as a claim that
+would hold; ``same_numbers`` is ``yes`` if the other protocol has the same numbers;
 ``p`` is the level at which the verdict would just be reached, ``q`` is p corrected for the number
 of claims (one q, of ``corrected``, where the protocols share a result); ``detectable`` the distance
 from a border that is decided with 80% power, ``seeds_to_decide`` how many seeds would decide, both
@@ -138,6 +140,7 @@ def verdicts(
             rows += [row | {"same_numbers": "yes" if same else ""} for row in judged]
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(_NUMBERS, float))
     frame["in_control"] = _in_control(frame)
+    frame.loc[frame["in_control"] != "", "verdict"] = IN_CONTROL
     of_papers = frame[frame["control_for"] == ""]
     by_family = of_papers.groupby(["paper", "protocol"], sort=False)["p"]
     frame = frame.assign(q=by_family.transform(corrected))
@@ -156,7 +159,7 @@ def _numbers(row: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def _in_control(frame: pd.DataFrame) -> "pd.Series[str]":
-    """Return for each row whose claim holds the controls in which it holds, too."""
+    """Return for each row whose interval lies in its region the controls whose does, too."""
     holds = frame["verdict"].isin([HOLDS, HOLDS_SO_FAR])
     controls: dict[tuple[str, str, str], list[str]] = {}
     for row in frame[holds & (frame["control_for"] != "")].to_dict("records"):

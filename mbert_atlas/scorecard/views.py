@@ -21,6 +21,7 @@ from mbert_atlas.scorecard.verdicts import (
     FAILS_SO_FAR,
     HOLDS,
     HOLDS_SO_FAR,
+    JUDGED,
     NOT_APPLICABLE,
     NOT_RUN,
     TOO_FEW_SEEDS,
@@ -34,7 +35,6 @@ _OF_CONTROL = {  # whose finding must not be seen: the verdict that it looks lik
     DOES_NOT_HOLD: (HOLDS, "passed"),
     FAILS_SO_FAR: (HOLDS_SO_FAR, "passed so far"),
 }
-IN_CONTROL = "also in a control"  # in place of "holds" where nothing is to be found
 _SOURCES = {"seed": "seeds", "item": "test items", "in part item": "some of the test items"}
 _SO_FAR = " so far"
 _DIGITS = 2  # after the point, of numbers in the papers
@@ -121,8 +121,8 @@ class ClaimView:
 
     @property
     def is_judged(self) -> bool:
-        """Whether any result of it holds, does not hold or is undecided."""
-        return any(one.verdict in (*DECIDED, UNDECIDED) for one in self.outcomes)
+        """Whether any result of it is a judgement of an effect."""
+        return any(one.verdict in JUDGED for one in self.outcomes)
 
     @property
     def rank(self) -> tuple[int, ...]:
@@ -209,8 +209,6 @@ def _outcome(
     run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
     words += f" ({run} of {cases} cases tested)" * verdict.endswith(_SO_FAR)
     words += " (two needed)" * (verdict == TOO_FEW_SEEDS)
-    if record["in_control"]:
-        look = words = IN_CONTROL
     reasons = tuple(filter(None, record["gate"].split("; ")))
     if verdict == NOT_APPLICABLE and record["cells"]:
         reasons = (_NEEDS_SCALE, *reasons)

@@ -23,6 +23,7 @@ from mbert_atlas.scorecard.verdicts import (
     FAILS_SO_FAR,
     HOLDS,
     HOLDS_SO_FAR,
+    IN_CONTROL,
     NOT_APPLICABLE,
     NOT_RUN,
     UNDECIDED,
@@ -124,7 +125,7 @@ def test_other_claims_that_hold_or_do_not_are_counted_after_them() -> None:
 
 def test_weak_verdicts_and_those_of_a_control_are_counted_apart() -> None:
     claims = judged([HOLDS, HOLDS, HOLDS], [HOLDS, UNDECIDED, HOLDS])
-    claims.loc[(claims["id"] == "claim1") & (claims["verdict"] == HOLDS), "in_control"] = "control"
+    claims.loc[(claims["id"] == "claim1") & (claims["verdict"] == HOLDS), "verdict"] = IN_CONTROL
     claims.loc[claims["id"] == "claim2", "q"] = 0.06
     assert finding(claims) == (
         "Published: of 3 headline claims 2 hold (1 weak) and 1 is undecided; none fails.\n"
@@ -132,7 +133,6 @@ def test_weak_verdicts_and_those_of_a_control_are_counted_apart() -> None:
         " fails."
     )
     claims["q"] = 0.06
-    claims["in_control"] = ""
     claims["verdict"] = HOLDS
     assert "Under both protocols: of 3 headline claims 3 hold (3 weak)" in finding(claims)
     claims.loc[(claims["id"] == "claim0") & (claims["protocol"] == "published"), "q"] = 0.01

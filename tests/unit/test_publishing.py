@@ -93,7 +93,7 @@ def test_the_copy_states_what_the_run_is(run: Path, tmp_path: Path) -> None:
     for value in ("mbert-atlas ", "2 languages in all", "1.5 CPU hours"):
         assert index.count(value) == 1, value
     assert "| seeds | 1, 2 |" in readme
-    assert f"| {PAPER} | corrected | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 2 |" in readme
+    assert f"| {PAPER} | corrected | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 2 |" in readme
     claims = readme.split(f"## {PAPER}")[1]
     assert re.search(
         r"\| positive \| the same numbers \| \*\*does not hold\*\*: −10\.0 \[[^]|]+\] points "

@@ -24,7 +24,7 @@ from mbert_atlas.scorecard.front import write_index
 from mbert_atlas.scorecard.pages import write_replication
 from mbert_atlas.scorecard.prose import bullets, table_rows
 from mbert_atlas.scorecard.templates import FigureLink, Setting, expected_extreme
-from mbert_atlas.scorecard.verdicts import DECIDED, verdicts
+from mbert_atlas.scorecard.verdicts import DECIDED, IN_CONTROL, verdicts
 from mbert_atlas.scorecard.views import claim_views
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
@@ -489,7 +489,7 @@ def test_controls_are_apart_and_mark_what_they_show(
 ) -> None:
     shown = ["better", "holds", 2.0]
     claims.loc[claims["id"] == "never", ["control_for", "verdict", "effect"]] = shown
-    claims.loc[claims["id"] == "better", "in_control"] = "never"
+    claims.loc[claims["id"] == "better", ["in_control", "verdict"]] = ["never", IN_CONTROL]
     page = page_of(WORLD)
     summary, _, rest = page.partition("How verdicts are computed")
     assert re.findall('class="marks">.*?href="#(.*?)".*?>([^<>]*)</a></span>', summary) == [

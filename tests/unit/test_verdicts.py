@@ -18,6 +18,7 @@ from mbert_atlas.scorecard.verdicts import (
     FAILS_SO_FAR,
     HOLDS,
     HOLDS_SO_FAR,
+    IN_CONTROL,
     NOT_APPLICABLE,
     NOT_RUN,
     TOO_FEW_SEEDS,
@@ -247,9 +248,9 @@ def test_a_number_beyond_the_measured_range_is_no_case(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("ours", "control", "verdict", "flagged"),
-    [(54, 54, HOLDS, "wrong-pairs"), (54, 50, HOLDS, ""), (50, 54, UNDECIDED, "")],
+    [(54, 54, IN_CONTROL, "wrong-pairs"), (54, 50, HOLDS, ""), (50, 54, UNDECIDED, "")],
 )
-def test_a_finding_that_its_control_shows_is_flagged(
+def test_a_finding_that_its_control_shows_is_none(
     tmp_path: Path, ours: float, control: float, verdict: str, flagged: str
 ) -> None:
     effect = {"plus": {"condition": "wrong"}, "minus": {"condition": "original"}}
