@@ -12,7 +12,7 @@ EFFECT = re.compile(r"[−+]?\d+(?:\.\d+)? \[[−+]?\d+(?:\.\d+)?, [−+]?\d+(?:
 COLUMNS = [
     ["holds", "holds so far"],
     ["does not hold", "does not hold so far"],
-    ["undecided"],
+    ["undecided", "also in a control"],
     ["not applicable", "too few seeds"],
     ["not run"],
 ]
