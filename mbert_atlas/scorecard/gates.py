@@ -37,7 +37,8 @@ def outcomes(
             ends = estimate.interval(level)  # without any known error, the effect alone
             effect, low, high = (round(number, 9) for number in (estimate.effect, *ends))  # 0 is 0
             clearly = "clearly " * gate.expect.contains(effect, effect)
-            numbers = f"{_rounded(effect, low, high)}, not {clearly}{gate.expect.text('')}"
+            parts = (*names, _rounded(effect, low, high))
+            numbers = f"{' '.join(filter(None, parts))}, not {clearly}{gate.expect.text('')}"
             passes = gate.expect.contains(low, high)
             reasons[name, names] = ("", "") if passes else (gate.otherwise, numbers)
     return reasons

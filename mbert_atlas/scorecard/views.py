@@ -209,7 +209,7 @@ def _outcome(
     run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
     words += f" ({run} of {cases} cases tested)" * verdict.endswith(_SO_FAR)
     words += " (two needed)" * (verdict == TOO_FEW_SEEDS)
-    reasons = tuple(filter(None, record["gate"].split("; ")))
+    reasons = tuple(_reason(each, names) for each in filter(None, record["gate"].split("; ")))
     if verdict == NOT_APPLICABLE and record["cells"]:
         reasons = (_NEEDS_SCALE, *reasons)
     common = Outcome(protocol, verdict, words, look, reasons=reasons)
@@ -250,6 +250,11 @@ def _outcome(
         ),
         plot=plot(record, plotted, scale),
     )
+
+
+def _reason(text: str, names: Mapping[str, str]) -> str:
+    """Return why a case does not count, with the names of the case before its numbers."""
+    return re.sub(r"(?<=: )(\D+?)(?= −?\d)", lambda place: _named(place[0], names), text)
 
 
 def _limiting_case(record: Mapping[Any, Any], names: Mapping[str, str]) -> str:

@@ -422,12 +422,12 @@ def test_half_of_the_cases_that_were_run_are_named(claims: pd.DataFrame) -> None
 def test_what_does_not_apply_says_why_under_the_verdict(
     claims: pd.DataFrame, page_of: Callable[[Setting], str]
 ) -> None:
-    gate = "NLI is at chance: 34.5 [33.1, 35.9]"
+    gate = "NLI is at chance: ru 34.5 [33.1, 35.9]"
     unknown = dict.fromkeys(["effect", "low", "high"], float("nan"))
     none = {"verdict": "not applicable", "gate": gate, "cells": 0, "cell": "", **unknown}
     for column, value in none.items():
         claims.loc[claims["id"] == "better", column] = value
-    page = page_of(WORLD)
+    page, gate = page_of(WORLD), gate.replace("ru", "Russian")
     row = page[page.index('<tr id="better"') : page.index('<li id="never"')]
     reason = f'– not applicable</span> under both protocols<span class="soft reason">{gate}</span>'
     assert row.count(reason) == 1
@@ -435,7 +435,7 @@ def test_what_does_not_apply_says_why_under_the_verdict(
     assert "nan" not in row
     assert "<svg" not in row
     claims.loc[claims["id"] == "better", ["verdict", "cells", "effect"]] = ["holds so far", 1, 2.0]
-    assert page_of(WORLD).count(f"left out: {gate}") == 1
+    assert page_of(WORLD).count(f"left out: {gate}") == 2  # also in short
 
 
 def test_a_page_begins_with_headline_claims_and_what_does_not_hold(

@@ -188,7 +188,7 @@ def test_cases_that_do_not_pass_a_gate_do_not_count(
     assert (row["verdict"], row["cells"]) == (verdict, cells)
     if verdict == NOT_APPLICABLE:  # of three languages: once
         clearly = "clearly " if above < 50 else ""
-        numbers = f"50.0 [49.0, 51.0], not {clearly}above {above:g}"
+        numbers = f"nli ru 50.0 [49.0, 51.0], not {clearly}above {above:g}"
         assert row["gate"] == f"the original encoder is at chance: {numbers}"
 
 
@@ -200,7 +200,7 @@ def test_a_case_at_the_floor_leaves_the_others(tmp_path: Path) -> None:
     }
     row = rows(tmp_path, given, over="every", cases=3, **changes)
     assert (row["verdict"], row["cells"], row["cases"]) == (HOLDS_SO_FAR, 2, 3)
-    assert row["gate"].startswith("the original encoder is at chance: 40.0 [")
+    assert row["gate"].startswith("the original encoder is at chance: nli vi 40.0 [")
 
 
 @pytest.mark.parametrize("numbers", [(87.4, 61.7, 0.3), (33.3, 44.4, 0.1)])
@@ -222,7 +222,7 @@ def test_a_difference_of_numbers_and_themselves_passes_no_gate(
     row = rows(tmp_path, given, needs=["falls"], gates={"falls": gate})
     assert (row["verdict"], row["gate"]) == (
         NOT_APPLICABLE,
-        f"{GATE['otherwise']}: 0, not positive",
+        f"{GATE['otherwise']}: nli 0, not positive",
     )
 
 
