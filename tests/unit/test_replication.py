@@ -434,7 +434,8 @@ def test_what_does_not_apply_says_why_under_the_verdict(
     assert "<summary>1 claim that this run cannot judge: not applicable</summary>" in page
     assert "nan" not in row
     assert "<svg" not in row
-    claims.loc[claims["id"] == "better", ["verdict", "cells", "effect"]] = ["holds so far", 1, 2.0]
+    held = {"verdict": "holds so far", "cells": 1, "effect": 2.0, "headline": "yes"}
+    claims.loc[claims["id"] == "better", [*held]] = [*held.values()]
     assert page_of(WORLD).count(f"left out: {gate}") == 2  # also in short
 
 
