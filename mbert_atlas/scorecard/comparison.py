@@ -217,7 +217,9 @@ def _points(
     """Return the points of each run that has all measurements, by protocol."""
     by_run = {}
     for one in results:
-        paths = [one.root / f"measurements/{paper}/{name}.csv" for name in curves.measurements]
+        stems = [one.root / f"measurements/{paper}/{name}.csv" for name in curves.measurements]
+        # a published copy has them compressed
+        paths = [path if path.is_file() else path.with_suffix(".csv.xz") for path in stems]
         if not all(path.is_file() for path in paths):
             continue
         rows = pd.concat(map(read_measurements, paths), ignore_index=True)

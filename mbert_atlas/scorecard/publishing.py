@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import lzma
 import os
 import re
 import shutil
@@ -74,17 +75,11 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
         problem = f"the folder has no {FACTS}, so it was not published, and would be replaced"
         raise DataError(output, "", problem, "name another folder")
     facts = {**results.facts, "hardware": hardware or _machine()}
-    curves = {
-        f"measurements/{paper}/{name}.csv"
-        for paper, plan in judging.papers.items()
-        for item in plan.curves
-        for name in item.measurements
-    }
     with atomic_directory(output) as copy:
-        for source, names in ((folder, _TABLES), (results.root, sorted(curves))):
-            for name in names:
-                if (source / name).is_file():
-                    _copy(source / name, copy / name)
+        for name in _TABLES:
+            if (folder / name).is_file():
+                _copy(folder / name, copy / name)
+        _copy_curves(results.root, copy, judging)
         _shorten(copy / "scorecard.csv")
         judging.pack(results, copy)
         if (config := copy / "config.yaml").is_file():
@@ -112,6 +107,17 @@ def publish(folder: Path, output: Path, *, judging: Judging, hardware: str = "")
             fix = "judge the claims again by the target that this file is"
             raise DataError(folder / "claims.csv", "", problem, fix)
         _reduce(copy, output)
+
+
+def _copy_curves(root: Path, copy: Path, judging: Judging) -> None:
+    """Write the measurements that comparisons of runs draw, compressed."""
+    for paper, plan in judging.papers.items():
+        for name in {name for item in plan.curves for name in item.measurements}:
+            path = root / f"measurements/{paper}/{name}.csv"
+            if path.is_file():
+                packed = copy / f"measurements/{paper}/{name}.csv.xz"
+                packed.parent.mkdir(parents=True, exist_ok=True)
+                packed.write_bytes(lzma.compress(path.read_bytes()))
 
 
 def _shorten(scorecard: Path) -> None:

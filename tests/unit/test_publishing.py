@@ -52,7 +52,7 @@ def test_the_copy_has_pages_tables_and_pictures_and_its_links_work(
     assert {path.relative_to(copy).as_posix() for path in copy.rglob("*.*")} == {
         *("README.md", "run.json", "index.html", "claims.csv", "scorecard.csv", "cost.csv"),
         *(f"papers/{PAPER}.html", f"figures/{PAPER}/table1.png"),
-        *(f"measurements/{PAPER}/table1.csv", "measurements.csv.xz"),
+        *(f"measurements/{PAPER}/table1.csv.xz", "measurements.csv.xz"),
         "measurements.resamples.parquet",
     }
     readme = (copy / "README.md").read_text("utf-8")
