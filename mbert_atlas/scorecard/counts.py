@@ -1,5 +1,7 @@
 """How many claims have which verdict, as numbers and as sentences."""
 
+import math
+
 import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
@@ -44,8 +46,9 @@ def finding(claims: pd.DataFrame) -> str:
     """Return the verdicts on the claims of a paper in words, a line for each protocol.
 
     ``Published: of 5 headline claims 3 hold, 1 does not hold and 1 is undecided; of 9 others none
-    is decided.`` Protocols with the same verdicts share a line; a last one states if the paper has
-    no numbers to compare with. A paper without headline claims is described by all.
+    is decided.`` Protocols with the same verdicts share a line. Another one states how large the
+    effects are next to the paper's, or that it has no numbers to compare with. A paper without
+    headline claims is described by all.
     """
     claims = of_paper(claims)
     is_counted = claims["id"].isin(headlines(claims)["id"])
@@ -68,13 +71,42 @@ def finding(claims: pd.DataFrame) -> str:
         if (others["verdict"] != NOT_RUN).any():
             some = _in_words(others) if others["verdict"].isin(DECIDED).any() else "none is decided"
             texts += [f"of {len(others)} other{'s' * (len(others) > 1)} {some}"]
-        decided = claims["verdict"][is_here & claims["verdict"].isin(DECIDED)]
-        if len(decided) and not decided.isin([DOES_NOT_HOLD, FAILS_SO_FAR]).any():
+        run = claims["verdict"][is_here & (claims["verdict"] != NOT_RUN)]
+        if len(run) and not run.isin(DECIDED).any():
+            texts += ["nothing holds or fails here"]
+        elif len(run) and not run.isin([DOES_NOT_HOLD, FAILS_SO_FAR]).any():
             texts += ["none fails"]
         lines += [f"{title}: {'; '.join(texts)}."]
+    lines += [_sizes(claims[claims["protocol"] == PROTOCOLS[-1]])]
     if counted["reported"].isna().all():
         lines += [f"The paper has no number for {'any' if total > 1 else 'the'} {kind}."]
-    return "\n".join(lines)
+    return "\n".join(filter(None, lines))
+
+
+def _sizes(claims: pd.DataFrame) -> str:
+    """Return how effects with an interval compare with the paper's of the same cells, in words."""
+    paper, low, high = (claims[name] for name in ("reported_here", "low", "high"))
+    is_known = paper.notna() & (high - low).between(0, math.inf, inclusive="neither")
+    total = int(is_known.sum())
+    if not total:
+        return ""
+    is_in, has_zero = paper.between(low, high), (low < 0) & (high > 0)
+    is_opposite = (claims["effect"] * paper < 0) & ~has_zero
+    is_larger = claims["effect"].abs() > paper.abs()
+    kinds = {
+        "can't be told from it": is_in & ~has_zero,
+        "can be told neither from it nor from zero": is_in & has_zero,
+        "larger": ~is_in & is_larger & ~is_opposite,
+        "smaller": ~is_in & ~is_larger & ~is_opposite,
+        "of the other sign": ~is_in & is_opposite,
+    }
+    numbers = {name: int((is_known & kind).sum()) for name, kind in kinds.items()}
+    texts = []
+    for name, number in numbers.items():
+        verb = "" if name.startswith("can") else "are " if number > 1 else "is "
+        texts += [f"{number} {verb}{name}"] * bool(number)
+    where = f"{total} effect{'s' * (total > 1)} with a number in the paper for the same case"
+    return f"Size ({claims['protocol'].iloc[0]}): of {where} {listed(texts)}."
 
 
 def _in_words(claims: pd.DataFrame, *, of_all: bool = False) -> str:

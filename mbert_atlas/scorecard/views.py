@@ -208,7 +208,7 @@ def _outcome(
         return Outcome(protocol, verdict, words, look)
     run, cases, seeds = int(record["cells"]), int(record["cases"]), record["seeds"]
     words += f" ({run} of {cases} cases tested)" * verdict.endswith(_SO_FAR)
-    words += " (two needed)" * (verdict == TOO_FEW_SEEDS)
+    words += f" ({seeds or 'none'}; two needed)" * (verdict == TOO_FEW_SEEDS)
     reasons = tuple(_reason(each, names) for each in filter(None, record["gate"].split("; ")))
     if verdict == NOT_APPLICABLE and record["cells"]:
         reasons = (_NEEDS_SCALE, *reasons)

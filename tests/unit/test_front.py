@@ -52,7 +52,8 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         control_for="", in_control="", same_numbers=same.map({True: "yes"}), q=0.01, reported=1.0
     )
     frame.loc[frame["id"] == "control", "control_for"] = "claim0"
-    return frame.fillna("")
+    frame[["reported_here", "effect", "low", "high"]] = float("nan")
+    return frame.fillna({"same_numbers": ""})
 
 
 @pytest.mark.parametrize(
@@ -82,8 +83,9 @@ def judged(corrected: list[str], published: list[str], headline: str = "yes") ->
         (
             [UNDECIDED] * 3,
             [NOT_APPLICABLE, NOT_RUN, NOT_RUN],
-            "Published: of 3 headline claims 1 is not applicable and 2 were not run.\n"
-            "Corrected: of 3 headline claims all are undecided.",
+            "Published: of 3 headline claims 1 is not applicable and 2 were not run; nothing"
+            " holds or fails here.\n"
+            "Corrected: of 3 headline claims all are undecided; nothing holds or fails here.",
         ),
         (
             [DOES_NOT_HOLD] * 2,
@@ -121,6 +123,29 @@ def test_other_claims_that_hold_or_do_not_are_counted_after_them() -> None:
     claims.loc[claims["headline"] == "yes", "reported"] = float("nan")
     line = line.format("none is decided")
     assert finding(claims) == f"{line}\nThe paper has no number for the headline claim."
+
+
+def test_sizes_are_those_of_effects_with_an_interval_next_to_the_papers() -> None:
+    claims = judged([HOLDS] * 7, [HOLDS] * 7)
+    names = ["effect", "low", "high", "reported_here"]
+    rows = [  # as in the paper; neither it nor zero excluded; larger; smaller; with the other sign
+        (2.0, 1.0, 3.0, 1.5),
+        (0.5, -1.0, 2.0, 1.5),
+        (-4.0, -5.0, -3.0, -2.0),
+        (1.0, -0.5, 2.5, 9.0),
+        (-2.0, -3.0, -1.0, 1.0),
+        (2.0, 2.0, 2.0, 5.0),  # no interval
+        (2.0, 1.0, 3.0, float("nan")),  # no number in the paper
+    ]
+    for place, numbers in enumerate(rows):
+        claims.loc[claims["id"] == f"claim{place}", names] = numbers
+    claims.loc[claims["protocol"] == "published", names] = 1.0, 0.5, 2.0, 1.0
+    claims.loc[claims["id"] == "control", names] = 1.0, 0.5, 2.0, 1.0
+    assert finding(claims).splitlines()[-1] == (
+        "Size (corrected): of 5 effects with a number in the paper for the same case 1 can't be"
+        " told from it, 1 can be told neither from it nor from zero, 1 is larger, 1 is smaller and"
+        " 1 is of the other sign."
+    )
 
 
 def test_weak_verdicts_and_those_of_a_control_are_counted_apart() -> None:

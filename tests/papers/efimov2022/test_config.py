@@ -1,9 +1,10 @@
 """The section of the paper: what does not fit is named."""
 
 import pytest
-from configs import config, config_errors
+from configs import ROOT, config, config_errors
 from toy_representations import corrected_adjustment
 
+from mbert_atlas import papers
 from mbert_atlas.config.training import Adjustment
 
 TABLE = "efimov2022:\n  tables:\n    "
@@ -101,3 +102,18 @@ def test_fine_tuning_is_the_authors():
 def test_adjustment_is_the_authors_and_that_of_equation_1():
     adjusted = config().runs["adjusted"]
     assert (adjusted.published, adjusted.corrected) == (Adjustment(), corrected_adjustment())
+
+
+def test_questions_are_added_to_the_night_by_a_file():
+    names = ["small", "night", "papers/efimov2022.questions"]
+    with_questions, night = (
+        papers.load([ROOT / f"config/{name}.yaml" for name in some], ROOT)
+        for some in (names, names[:2])
+    )
+    added = with_questions.runs.keys() - night.runs.keys()
+    assert added == {"qa", "qa-adjusted", "qa-continual"}
+    tables = with_questions.efimov2022.tables.keys() - night.efimov2022.tables.keys()
+    assert tables == {"table4", "table8"}
+    panels = with_questions.efimov2022.figures["figure2"].panels
+    assert panels["adjusted_qa"] == "qa-adjusted"
+    assert {"qa", "ner", "adjusted_ner"} < panels.keys()

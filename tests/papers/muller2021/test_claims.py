@@ -145,4 +145,4 @@ def test_an_encoder_that_is_most_similar_in_its_last_layer_has_no_peak(tmp_path)
     frame = judged(tmp_path, TRANSFERRING | {"similarities": similarities})
     for name in ("similarity-falls", "similarity-rises", "similarity-survives"):
         assert frame.verdict[name] == "not applicable"
-        assert "does not fall after its maximum" in frame.gate[name]
+        assert "at its maximum in the last layer" in frame.gate[name]
