@@ -85,28 +85,31 @@ def finding(claims: pd.DataFrame) -> str:
 
 def _sizes(claims: pd.DataFrame) -> str:
     """Return how effects with an interval compare with the paper's of the same cells, in words."""
+    has_interval = (claims["high"] - claims["low"]).between(0, math.inf, inclusive="neither")
+    claims = claims[has_interval]
     paper, low, high = (claims[name] for name in ("reported_here", "low", "high"))
-    is_known = paper.notna() & (high - low).between(0, math.inf, inclusive="neither")
-    total = int(is_known.sum())
+    total = int(paper.notna().sum())
     if not total:
         return ""
     is_in, has_zero = paper.between(low, high), (low < 0) & (high > 0)
     is_opposite = (claims["effect"] * paper < 0) & ~has_zero
     is_larger = claims["effect"].abs() > paper.abs()
     kinds = {
-        "can't be told from it": is_in & ~has_zero,
-        "can be told neither from it nor from zero": is_in & has_zero,
-        "larger": ~is_in & is_larger & ~is_opposite,
-        "smaller": ~is_in & ~is_larger & ~is_opposite,
-        "of the other sign": ~is_in & is_opposite,
+        "agree within our interval": is_in & ~has_zero,
+        "agree, but so does zero": is_in & has_zero,
+        "larger": paper.notna() & ~is_in & is_larger & ~is_opposite,
+        "smaller": paper.notna() & ~is_in & ~is_larger & ~is_opposite,
+        "of the other sign": paper.notna() & ~is_in & is_opposite,
     }
-    numbers = {name: int((is_known & kind).sum()) for name, kind in kinds.items()}
+    numbers = {name: int(kind.sum()) for name, kind in kinds.items()}
     texts = []
     for name, number in numbers.items():
-        verb = "" if name.startswith("can") else "are " if number > 1 else "is "
-        texts += [f"{number} {verb}{name}"] * bool(number)
-    where = f"{total} effect{'s' * (total > 1)} with a number in the paper for the same case"
-    return f"Size ({claims['protocol'].iloc[0]}): of {where} {listed(texts)}."
+        verb = "" if name.startswith("agree") else "are " if number > 1 else "is "
+        words = name if number > 1 else name.replace("agree", "agrees")
+        texts += [f"{number} {verb}{words}"] * bool(number)
+    have = "has" if total == 1 else "have"
+    where = f"{total} of {len(claims)} effects {have} a number in the paper for the same case"
+    return f"Size ({claims['protocol'].iloc[0]}): {where}; {listed(texts)}."
 
 
 def _in_words(claims: pd.DataFrame, *, of_all: bool = False) -> str:

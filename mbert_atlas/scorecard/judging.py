@@ -106,6 +106,8 @@ class Judging:
             compression_level=19,
             use_dictionary=["protocol", *KEY],
             use_byte_stream_split=[f"{RESAMPLED}.list.element"],
+            data_page_size=2
+            ** 26,  # one for all: with pages of a megabyte the file is half as large again
         )
 
     def _stated(self, results: Results) -> dict[str, Claims]:

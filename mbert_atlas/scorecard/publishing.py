@@ -26,7 +26,7 @@ from mbert_atlas.scorecard.templates import Setting, natural, render
 from mbert_atlas.scorecard.verdicts import DECIDED, NOT_APPLICABLE, NOT_RUN
 from mbert_atlas.scorecard.views import ClaimView, Outcome, claim_views
 
-MOST_BYTES = 5_000_000
+MOST_BYTES = 6_000_000
 _TABLES = ("claims.csv", "scorecard.csv", "cost.csv", "config.yaml")
 _ON_INDEX = {"run", COMPARABLE, "data", "protocols", "date", "versions", "cost"}
 """What a run's index states by itself."""

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -152,7 +152,8 @@ def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
         scale = scale_of(numbers)
         conditions = setting.conditions.get(f"{first['paper']}/{first['artifact']}", {})
         names = {**setting.names, **conditions}
-        outcomes = [_outcome(record, names, shown_by, scale, columns) for record in records]
+        places = names, setting.names
+        outcomes = [_outcome(record, *places, shown_by, scale, columns) for record in records]
         contrasts = [
             _bracketed(_named(each, names)) for each in first["contrast"].split("; ") if each
         ]
@@ -196,6 +197,7 @@ def effect_and_interval(record: Mapping[Any, Any]) -> tuple[str, int]:
 def _outcome(
     record: Mapping[str, Any],
     names: Mapping[str, str],
+    languages: Collection[str],
     others: Mapping[Any, Mapping[str, Any]],
     scale: tuple[float, float],
     plotted: Sequence[str],
@@ -233,7 +235,7 @@ def _outcome(
     return replace(
         common,
         effect=text,
-        limiting=_limiting_case(record, names),
+        limiting=_limiting_case(record, names, languages),
         cases=f"{'mean of ' * is_mean}{run} of {cases} case{'s' * (cases > 1)}",
         n=record["n"],
         seeds=f"{seeds or 'no'} seed{'s' * (seeds != '1')}",
@@ -257,13 +259,21 @@ def _reason(text: str, names: Mapping[str, str]) -> str:
     return re.sub(r"(?<=: )(\D+?)(?= −?\d)", lambda place: _named(place[0], names), text)
 
 
-def _limiting_case(record: Mapping[Any, Any], names: Mapping[str, str]) -> str:
+def _limiting_case(
+    record: Mapping[Any, Any], names: Mapping[str, str], languages: Collection[str]
+) -> str:
     """Return names of the case that decides for a claim, each once, and the difference it is.
 
-    What both sides of the difference share is named before it.
+    An arrow is between source and target. What both sides of the difference share is named before
+    it.
     """
     part = record["part"]
-    case = [name for name in record["cell"].split() if name not in re.split("[ ,]", part)]
+    cell = [name for name in record["cell"].split() if name not in re.split("[ ,]", part)]
+    case: list[str] = []
+    for name in dict.fromkeys(cell):
+        if case and name in languages and case[-1] in languages:
+            name = f"{case.pop()} → {name}"
+        case.append(name)
     sides = [side.split() for side in part.split(" − ")]
     shared = [*(Counter(sides[0]) & Counter(sides[-1])).elements()]
     if len(sides) == 2 and "+" not in part and len(shared) < min(map(len, sides)):

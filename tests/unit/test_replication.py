@@ -310,13 +310,15 @@ def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
 
 def setting_with(condition: str) -> Setting:
     conditions = {"toy2020/table1": {"bert_20_200k": condition}}
-    return Setting("demo", False, names={"hi": "Hindi"}, conditions=conditions)
+    names = {"hi": "Hindi", "ru": "Russian"}
+    return Setting("demo", False, names=names, conditions=conditions)
 
 
 def test_limiting_cases_have_the_names_of_the_run(claims: pd.DataFrame) -> None:
     for cell, part, text in (
         ("bert_20_200k hi", "", "window 9, Hindi"),
         ("hi hi", "", "Hindi"),  # source and target
+        ("ner ru hi 3", "", "NER, Russian → Hindi, layer 3"),
         ("hi 3", "alpha=3 − alpha=2", "Hindi, layer 3: alpha = 3 − alpha = 2"),
         ("hi", "nli hi + ner en − ner hi", "(NLI Hindi + NER en) − NER Hindi"),
         ("bert_20_200k hi", "hi hi − en", "window 9: Hindi − en"),  # which of several differences
