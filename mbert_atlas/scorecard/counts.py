@@ -13,6 +13,7 @@ from mbert_atlas.scorecard.verdicts import (
     HOLDS,
     HOLDS_SO_FAR,
     IN_CONTROL,
+    JUDGED,
     NOT_RUN,
     TOO_FEW_SEEDS,
     VERDICTS,
@@ -84,9 +85,9 @@ def finding(claims: pd.DataFrame) -> str:
 
 
 def _sizes(claims: pd.DataFrame) -> str:
-    """Return how effects with an interval compare with the paper's of the same cells, in words."""
+    """Return how judged effects compare with the paper's of the same cells, in words."""
     has_interval = (claims["high"] - claims["low"]).between(0, math.inf, inclusive="neither")
-    claims = claims[has_interval]
+    claims = claims[has_interval & claims["verdict"].isin(JUDGED)]
     paper, low, high = (claims[name] for name in ("reported_here", "low", "high"))
     total = int(paper.notna().sum())
     if not total:
@@ -96,7 +97,7 @@ def _sizes(claims: pd.DataFrame) -> str:
     is_larger = claims["effect"].abs() > paper.abs()
     kinds = {
         "agree within our interval": is_in & ~has_zero,
-        "agree, but so does zero": is_in & has_zero,
+        "too uncertain to tell that from zero": is_in & has_zero,
         "larger": paper.notna() & ~is_in & is_larger & ~is_opposite,
         "smaller": paper.notna() & ~is_in & ~is_larger & ~is_opposite,
         "of the other sign": paper.notna() & ~is_in & is_opposite,
@@ -108,7 +109,9 @@ def _sizes(claims: pd.DataFrame) -> str:
         words = name if number > 1 else name.replace("agree", "agrees")
         texts += [f"{number} {verb}{words}"] * bool(number)
     have = "has" if total == 1 else "have"
-    where = f"{total} of {len(claims)} effects {have} a number in the paper for the same case"
+    where = (
+        f"{total} of {len(claims)} judged effects {have} a number in the paper for the same case"
+    )
     return f"Size ({claims['protocol'].iloc[0]}): {where}; {listed(texts)}."
 
 

@@ -29,7 +29,7 @@ from mbert_atlas.scorecard.templates import (
     provenance,
     render,
 )
-from mbert_atlas.scorecard.verdicts import IN_CONTROL
+from mbert_atlas.scorecard.verdicts import IN_CONTROL, UNDECIDED
 from mbert_atlas.scorecard.views import ClaimView, claim_views
 
 _MOST_EXTRA_CELLS = 150
@@ -211,6 +211,12 @@ def _in_short(views: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
         "in_control": [
             view for view in others if not view.holds and IN_CONTROL in view.verdicts.values()
         ],
+        "compared": [
+            view
+            for view in others
+            for last in view.outcomes[-1:]
+            if last.verdict == UNDECIDED and last.reported and not view.holds
+        ],
     }
 
 
@@ -240,7 +246,7 @@ def _contents(
         (
             "in-short",
             "In short",
-            any(parts[name] for name in ("in_short", "holding", "in_control")),
+            any(parts[name] for name in ("in_short", "holding", "in_control", "compared")),
         ),
         ("claims", "All claims", True),
         ("our-controls", "Controls (ours)", any(view.is_control for view in views)),

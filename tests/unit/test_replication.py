@@ -24,7 +24,7 @@ from mbert_atlas.scorecard.front import write_index
 from mbert_atlas.scorecard.pages import write_replication
 from mbert_atlas.scorecard.prose import bullets, table_rows
 from mbert_atlas.scorecard.templates import FigureLink, Setting, expected_extreme
-from mbert_atlas.scorecard.verdicts import DECIDED, IN_CONTROL, verdicts
+from mbert_atlas.scorecard.verdicts import DECIDED, IN_CONTROL, UNDECIDED, verdicts
 from mbert_atlas.scorecard.views import claim_views
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
@@ -445,8 +445,10 @@ def test_a_page_begins_with_headline_claims_and_what_does_not_hold(
     claims: pd.DataFrame, page_of: Callable[[Setting], str]
 ) -> None:
     is_better = claims["id"] == "better"
-    claims.loc[is_better, "verdict"] = "undecided"
+    reported = claims["reported_here"].copy()
+    claims.loc[is_better, ["verdict", "reported_here"]] = ["undecided", float("nan")]
     assert "in-short" not in page_of(WORLD)
+    claims["reported_here"] = reported
     claims.loc[is_better, "verdict"] = "holds"
     claims.loc[~is_better, "headline"] = "yes"  # and was not run
     short = page_of(WORLD).partition('<h2 id="in-short">')[2].partition('<h2 id="claims">')[0]
@@ -485,6 +487,18 @@ def test_an_effect_as_claimed_has_its_share_of_the_paper_s(
     assert view.has_border == (above != 0)
     claims["verdict"] = "undecided"
     assert {each.share for view in claim_views(claims, WORLD) for each in view.outcomes} == {""}
+
+
+def test_what_is_undecided_stands_in_short_if_the_paper_has_its_number(
+    claims: pd.DataFrame, page_of: Callable[[Setting], str]
+) -> None:
+    title = "Undecided, with a number in the paper"
+    claims["verdict"] = UNDECIDED
+    claims["reported_here"] = float("nan")
+    assert title not in page_of(WORLD)
+    claims.loc[claims["id"] == "better", ["reported_here", "headline"]] = [7.5, ""]
+    _, _, listed = page_of(WORLD).partition(title)
+    assert re.search('href="#better".*?the paper.*?: [+]7[.]50;', listed.partition("</ul>")[0])
 
 
 def test_controls_are_apart_and_mark_what_they_show(
