@@ -97,7 +97,7 @@ def _sizes(claims: pd.DataFrame) -> str:
     is_larger = claims["effect"].abs() > paper.abs()
     kinds = {
         "agree within our interval": is_in & ~has_zero,
-        "too uncertain to tell that from zero": is_in & has_zero,
+        "uncertain (zero lies in the interval, too)": is_in & has_zero,
         "larger": paper.notna() & ~is_in & is_larger & ~is_opposite,
         "smaller": paper.notna() & ~is_in & ~is_larger & ~is_opposite,
         "of the other sign": paper.notna() & ~is_in & is_opposite,

@@ -143,8 +143,8 @@ def test_sizes_are_those_of_effects_with_an_interval_next_to_the_papers() -> Non
     claims.loc[claims["id"] == "control", names] = 1.0, 0.5, 2.0, 1.0
     assert finding(claims).splitlines()[-1] == (
         "Size (corrected): 5 of 6 judged effects have a number in the paper for the same case; 1"
-        " agrees within our interval, 1 is too uncertain to tell that from zero, 1 is larger, 1 is"
-        " smaller and 1 is of the other sign."
+        " agrees within our interval, 1 is uncertain (zero lies in the interval, too), 1 is larger,"
+        " 1 is smaller and 1 is of the other sign."
     )
 
 
