@@ -15,6 +15,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoders.loading import load_masked_model
 from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.texts import inner, parallel_sentences, token_set
+from mbert_atlas.errors import DataError
 from mbert_atlas.papers.liu2020.config import DEVELOPMENT, TEST
 from mbert_atlas.representations.language_vectors import mean_difference, random_vectors
 from mbert_atlas.representations.shifted_predictions import predict_shifted
@@ -51,7 +52,7 @@ def translate_tokens(
     ``shown``. ``head`` is a fitted language-model head, see
     :func:`mbert_atlas.training.head_fitting.fit_head`; none: the encoder's. As a control,
     ``random_layers`` are also shifted by random vectors as long as the difference, by other ones
-    for each seed. Raises DataError for sentences of another tokenizer or an encoder without a head.
+    for each seed. Raises DataError for another tokenizer, sentences too few to show, or no head.
     """
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
@@ -59,6 +60,7 @@ def translate_tokens(
     model = (add_head(model, head) if head else model).to(default_device()).eval()
     whole = [parallel_sentences(stored, code) for code in (source, target)]
     by_part = [np.flatnonzero(stored.dense("part") == part) for part in (TEST, DEVELOPMENT)]
+    _require_shown(sentences, shown, len(by_part[TEST][:limit]), target)
     chosen = np.concatenate([numbers[:limit] for numbers in by_part])
     texts, translations = (side.take(chosen) for side in whole)
     parts = stored.dense("part")[chosen]
@@ -73,8 +75,7 @@ def translate_tokens(
         for (seed, layer, weight), tokens in _predicted(model, texts, shifts, weights):
             for part in np.unique(parts):
                 numbers = np.flatnonzero(parts == part)
-                both = tokens.take(numbers), references.take(numbers)
-                counts = token_counts(*both, *sets)
+                counts = token_counts(tokens.take(numbers), references.take(numbers), *sets)
                 counts["mean_bleu"] = bleu1(counts)
                 sums = {name: each.sum() for name, each in counts.items()}
                 again = _resampled(counts) if part == TEST else {}
@@ -86,6 +87,13 @@ def translate_tokens(
                     | {f"resampled_{name}": values for name, values in again.items()}
                 )
     return pa.Table.from_pylist(rows, schema=TOKEN_TRANSLATIONS)
+
+
+def _require_shown(sentences: Path, shown: Sequence[int], count: int, target: str) -> None:
+    if shown and max(shown) >= count:
+        problem = f"there is no test sentence {max(shown)} to show, of {count} for {target}"
+        fix = f"name sentences from 0 to {count - 1} in liu2020.translation.shown.{target}"
+        raise DataError(sentences, "", problem, fix)
 
 
 def _predicted(

@@ -268,6 +268,16 @@ def test_token_sets_are_those_of_all_test_sentences(
     ] == expected
 
 
+def test_sentences_to_show_are_sentences_of_the_test_set(masked: Path, tmp_path: Path) -> None:
+    encode_parallel([pairs(["en", "zh"])], ["en", "zh"], masked, tmp_path / "pairs", max_length=9)
+    arrays = {name: np.zeros((2, 4, 16)) for name in ("means_of_texts", "means_of_tokens")}
+    save_arrays(tmp_path / "means", arrays, {"languages": ["zh", "en"]})
+    options: Any = {"source": "en", "target": "zh", "layers": [1], "weights": [0.0]}
+    sentence = "no test sentence 4 to show, of 4 for zh; name sentences from 0 to 3 in liu2020"
+    with pytest.raises(DataError, match=sentence):
+        translate_tokens(masked, tmp_path / "pairs", tmp_path / "means", shown=[0, 4], **options)
+
+
 def test_a_direction(masked: Path, tmp_path: Path) -> None:
     encode_parallel([pairs(["en", "zh"])], ["en", "zh"], masked, tmp_path / "pairs", max_length=9)
     random = np.random.default_rng(1)
