@@ -152,8 +152,9 @@ def claim_views(claims: pd.DataFrame, setting: Setting) -> list[ClaimView]:
         scale = scale_of(numbers)
         conditions = setting.conditions.get(f"{first['paper']}/{first['artifact']}", {})
         names = {**setting.names, **conditions}
-        places = names, setting.names
-        outcomes = [_outcome(record, *places, shown_by, scale, columns) for record in records]
+        outcomes = [
+            _outcome(record, names, setting.names, shown_by, scale, columns) for record in records
+        ]
         contrasts = [
             _bracketed(_named(each, names)) for each in first["contrast"].split("; ") if each
         ]

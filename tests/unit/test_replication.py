@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from axe import check, needs_axe
 from configs import ROOT
 from toy_claims import claim
 from toy_scorecard import write
@@ -487,6 +488,17 @@ def test_an_effect_as_claimed_has_its_share_of_the_paper_s(
     assert view.has_border == (above != 0)
     claims["verdict"] = "undecided"
     assert {each.share for view in claim_views(claims, WORLD) for each in view.outcomes} == {""}
+
+
+@needs_axe
+def test_a_long_name_of_an_encoder_does_not_widen_a_page(
+    tmp_path: Path, page_of: Callable[[Setting], str]
+) -> None:
+    name = f"organisation--encoder@{'0123456789' * 6}"
+    models = {"toy2020": {"mbert": {"label": name, "config": ""}}}
+    assert name in page_of(replace(WORLD, models=models))
+    page = tmp_path / "run/papers/toy2020.html"
+    assert check(page, width=500, dark=False)["size"][1] <= 500
 
 
 def test_what_is_undecided_stands_in_short_if_the_paper_has_its_number(
